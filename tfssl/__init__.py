@@ -1,0 +1,31 @@
+"""tfssl: train a good classifier from a few labels and a pile of unlabelled data, then ship it.
+
+The public names load on first use, so that `import tfssl` does not import TensorFlow.
+"""
+
+import importlib
+
+_HOME = {
+    "InputError": "tfssl.errors",
+    "Settings": "tfssl.config",
+    "load_settings": "tfssl.config",
+    "M1": "tfssl.models",
+    "M2": "tfssl.models",
+    "StackedM1M2": "tfssl.models",
+    "SemiSupervisedClassifier": "tfssl.estimator",
+    "TransductiveSVM": "tfssl.classifiers.tsvm",
+    "TrainedRun": "tfssl.runs",
+    "train": "tfssl.training",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'tfssl' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

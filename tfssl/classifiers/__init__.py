@@ -1,0 +1,45 @@
+"""What M1's features feed: scikit-learn's classifiers and a transductive SVM."""
+
+import numpy as np
+from scipy.special import softmax
+
+NAMES = ("tsvm", "svm", "knn", "logistic")
+
+
+def make_classifier(name, seed=0):
+    """An unfitted classifier by name, one of `NAMES`."""
+    if name == "tsvm":
+        from tfssl.classifiers.tsvm import TransductiveSVM
+
+        return TransductiveSVM(kernel="rbf", random_state=seed)
+    if name == "svm":
+        from sklearn.svm import SVC
+
+        return SVC(C=10.0)
+    if name == "knn":
+        from sklearn.neighbors import KNeighborsClassifier
+
+        return KNeighborsClassifier(n_neighbors=1, algorithm="brute")
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000)
+
+
+def fit_classifier(classifier, features, label, unlabelled_features):
+    """Fit on labelled features, and on unlabelled ones if the classifier can use them."""
+    if not getattr(classifier, "transductive", False):
+        return classifier.fit(features, label)
+    return classifier.fit(
+        np.concatenate([features, unlabelled_features]),
+        np.concatenate([label, np.full(len(unlabelled_features), -1)]),
+    )
+
+
+def probabilities(classifier, features):
+    """[N, K] probabilities; of a margin classifier, the softmax of its margins, not calibrated."""
+    if hasattr(classifier, "predict_proba"):
+        return classifier.predict_proba(features)
+    margins = classifier.decision_function(features)
+    if margins.ndim == 1:
+        margins = np.stack([-margins, margins], axis=1) / 2.0
+    return softmax(margins, axis=1)

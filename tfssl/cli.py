@@ -1,0 +1,140 @@
+"""The `tfssl` command: parse, call, print."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tfssl.config import load_settings
+from tfssl.errors import InputError
+
+console = Console()
+
+app = typer.Typer(
+    help="Train a classifier from a few labels and many unlabelled examples.",
+    epilog="Examples:  tfssl train  |  tfssl train configs/mnist_m1m2_100.toml --set m2.epochs=20"
+    "  |  tfssl evaluate runs/digits_m1m2  |  tfssl study --splits 3",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+ConfigArgument = Annotated[
+    Path | None,
+    typer.Argument(help="Settings file (.toml or .json); the defaults (digits) if left out."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, e.g. m2.epochs=40."),
+]
+RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
+
+
+@app.command(epilog="Example:  tfssl train configs/digits_m1m2.toml --set seed=1 --run-dir runs/a")
+def train(
+    config: ConfigArgument = None,
+    overrides: SetOption = None,
+    run_dir: Annotated[
+        Path | None, typer.Option(help="Where to write; runs/<data>_<model> if left out.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+):
+    """Train one experiment, evaluate it and write a run folder."""
+    settings = load_settings(config, overrides or ())
+    run_dir = run_dir or Path("runs") / f"{Path(settings.data.name).stem}_{settings.model}"
+    with quiet_tensorflow():
+        from tfssl import training
+    run = training.train(settings, run_dir, resume)
+    print_metrics(run.folder.read_json("metrics.json"))
+    console.print(f"run folder: {run.folder.path}", soft_wrap=True)
+    console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)
+
+
+@app.command(epilog="Example:  tfssl evaluate runs/digits_m1m2")
+def evaluate(run: RunArgument):
+    """Measure a trained run again on its validation and test points."""
+    with quiet_tensorflow():
+        from tfssl import runs, training
+    trained = runs.TrainedRun(run)
+    experiment = training.Experiment.prepare(trained.settings)
+    print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
+
+
+@app.command(epilog="Example:  tfssl predict runs/digits_m1m2 new.npz --output predictions.csv")
+def predict(
+    run: RunArgument,
+    inputs: Annotated[Path, typer.Argument(metavar="INPUT", help=".npz with x, or .npy.")],
+    output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
+        "predictions.csv"
+    ),
+):
+    """Classify new inputs into a CSV file: id, label, probability of each class."""
+    from tfssl import predictions
+    from tfssl.data.sources import read_inputs
+
+    predictions.check_output(output)
+    x = read_inputs(inputs)
+    with quiet_tensorflow():
+        from tfssl import runs
+    trained = runs.TrainedRun(run)
+    predictions.write_csv(output, trained.probabilities(x), trained.class_names)
+    console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
+
+
+def print_metrics(metrics):
+    labels = metrics["labels"]
+    console.print(
+        f"labels used: {labels['training']} for training, "
+        f"{labels['model_selection']} for model selection"
+    )
+    for name in ("validation", "test"):
+        if name not in metrics:
+            continue
+        m = metrics[name]
+        console.print(
+            f"{name} error: {100 * m['error']:.2f}% "
+            f"(95% interval {100 * m['error_low']:.2f} to {100 * m['error_high']:.2f}, "
+            f"{m['examples']} points), log-loss {m['log_loss']:.3f} nats, "
+            f"calibration error {m['calibration_error']:.3f}",
+            soft_wrap=True,
+        )
+        for term, value in m["bounds"].items():
+            console.print(f"  {term:20} {value:10.3f}")
+
+
+@contextlib.contextmanager
+def quiet_tensorflow():
+    """Import TensorFlow without the lines that its C++ part prints before logging starts."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        import tensorflow as tf  # noqa: F401
+        import tensorflow_probability  # noqa: F401
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+    yield
+
+
+def main():
+    """Run the command; bad input ends with a message and exit code 2, without a traceback."""
+    try:
+        app()
+    except InputError as error:
+        print(f"tfssl: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("tfssl: interrupted; continue with --resume", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

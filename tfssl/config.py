@@ -1,0 +1,202 @@
+"""Typed, validated settings of one experiment: load, override, save.
+
+A settings file is TOML (configs/) or JSON (as saved in a run folder). Unknown keys, wrong types and
+impossible values fail with the name of the key and, for a misspelt one, the nearest valid name.
+"""
+
+import difflib
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from tfssl.errors import InputError, expect
+
+Likelihood = Literal["bernoulli", "binomial", "gaussian"]
+Positive = Annotated[int, Field(gt=0)]
+HiddenUnits = Annotated[tuple[Positive, ...], Field(min_length=1)]
+
+
+class Section(BaseModel):
+    """Settings are read-only, and a key that does not exist is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
+
+
+class DataSettings(Section):
+    """What to learn from, and how it is split."""
+
+    name: str = "digits"
+    """A named data set (see `tfssl.data.sources`) or the path of an .npz file."""
+    num_labelled: Positive | Literal["all"] = 50
+    """How many training points keep their label, the same number of every class."""
+    num_validation: Annotated[int, Field(ge=0)] = 0
+    """Training points held out to watch training; their labels count as used by model selection."""
+    num_test: Annotated[int, Field(ge=0)] = 500
+    """Test points to hold out of a data set that has none of its own."""
+    split_seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the split."""
+
+
+class FitSettings(Section):
+    """How one network is trained."""
+
+    epochs: Positive = 100
+    """Passes over the unlabelled data."""
+    batch_size: Positive = 100
+    """Unlabelled examples per step."""
+    learning_rate: Annotated[float, Field(gt=0, strict=False)] = 1e-3
+    """Adam's rate; it is held, then decays linearly to zero."""
+    decay_start: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.5
+    """The share of training after which the rate decays."""
+    ema: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.999
+    """Momentum of the averaged weights that are kept; 0 keeps the last ones."""
+    evaluate_every: Positive = 1
+    """Epochs between two evaluations on the validation set."""
+
+
+class M1Settings(FitSettings):
+    """M1, the variational auto-encoder, and what its features feed."""
+
+    latent_dim: Positive = 50
+    hidden_units: HiddenUnits = (600, 600)
+    classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
+    """The classifier on M1's features (model = "m1")."""
+    run: str | None = None
+    """Folder of a finished run whose M1 is used instead of training one."""
+
+
+class M2Settings(FitSettings):
+    """M2, on x itself or on M1's features."""
+
+    latent_dim: Positive = 50
+    hidden_units: HiddenUnits = (500,)
+    labelled_batch_size: Positive = 20
+    """Labelled examples per step."""
+    posterior_scale: Literal["x", "xy"] = "xy"
+    """What sigma of q(z|x,y) depends on."""
+    class_prior: tuple[Annotated[float, Field(gt=0, strict=False)], ...] | None = None
+    """p(y); uniform if not given."""
+    classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
+    """alpha / N."""
+    active_threshold: Annotated[float, Field(ge=0, strict=False)] = 0.1
+    """M1's latent dimensions with a smaller std of E[z1|x] are kept from M2 (model = "m1m2")."""
+
+
+class DeviceSettings(Section):
+    """Where training runs."""
+
+    strategy: Literal["auto", "default", "mirrored", "tpu"] = "auto"
+    """auto: mirrored over several GPUs, TPU if there is one, else a single device."""
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
+    """Precision of the networks; densities stay in float32."""
+    jit_compile: bool | Literal["auto"] = "auto"
+    """XLA; auto: on GPU and TPU only, because it is slower on a CPU."""
+
+
+class Settings(Section):
+    """One experiment."""
+
+    model: Literal["m1", "m2", "m1m2"] = "m1m2"
+    likelihood: Likelihood = "binomial"
+    """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of the initial weights, of the order of the data and of the noise."""
+    checkpoint_seconds: Annotated[float, Field(ge=0, strict=False)] = 30.0
+    """Least time between two checkpoints, which are written at the end of an epoch."""
+    data: DataSettings = DataSettings()
+    m1: M1Settings = M1Settings()
+    m2: M2Settings = M2Settings()
+    device: DeviceSettings = DeviceSettings()
+
+    @model_validator(mode="after")
+    def _class_prior_sums_to_one(self):
+        if self.m2.class_prior is not None and abs(sum(self.m2.class_prior) - 1.0) > 1e-5:
+            raise ValueError(f"m2.class_prior must sum to 1, but sums to {sum(self.m2.class_prior)}")
+        return self
+
+
+def load_settings(path=None, overrides=()):
+    """Settings from a file and `key=value` overrides.
+
+    Args:
+      path: a .toml or .json file; the defaults if None.
+      overrides: strings such as "m2.epochs=40"; values are TOML, bare words are strings.
+    """
+    values = {} if path is None else _read(Path(path))
+    for override in overrides:
+        _apply(values, override)
+    return parse_settings(values, where=path)
+
+
+def parse_settings(values, where=None):
+    """Validated `Settings` from nested dictionaries."""
+    try:
+        # JSON semantics: lists become tuples, nothing else is converted.
+        return Settings.model_validate_json(json.dumps(values))
+    except ValidationError as error:
+        raise InputError(_explain(error, where)) from None
+
+
+def dump_settings(settings):
+    """Settings as nested dictionaries of plain JSON values."""
+    return settings.model_dump(mode="json")
+
+
+def _read(path):
+    expect(path.suffix in (".toml", ".json"), "settings must be a .toml or .json file", path=str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+        values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read settings {path}: {error.strerror}.") from None
+    except ValueError as error:  # of the encoding, TOML or JSON
+        raise InputError(f"{path} is not a valid {path.suffix[1:].upper()} file: {error}.") from None
+    expect(isinstance(values, dict), f"{path} must hold a table of settings", found=type(values))
+    return values
+
+
+def _apply(values, override):
+    key, separator, text = override.partition("=")
+    expect(
+        bool(separator) and all(part.strip() for part in key.split(".")),
+        "an override must have the form key=value, such as m2.epochs=40",
+        override=override,
+    )
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a bare word: --set data.name=mnist
+    *parents, name = (part.strip() for part in key.split("."))
+    for parent in parents:
+        values = values.setdefault(parent, {})
+        expect(isinstance(values, dict), f"`{key}` must name a setting", override=override)
+    values[name] = value
+
+
+def _explain(error, where):
+    lines = []
+    for problem in error.errors():
+        location = [str(part) for part in problem["loc"]]
+        key = ".".join(location)
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"unknown setting `{key}`{_nearest(location)}")
+        else:
+            lines.append(f"`{key}`: {problem['msg']}. Received: {problem['input']!r}")
+    source = f" in {where}" if where else ""
+    return f"invalid settings{source}:\n  " + "\n  ".join(lines)
+
+
+def _nearest(location):
+    """A clause with the valid name closest to a misspelt one, anywhere in the tree."""
+    section: Any = Settings
+    for part in location[:-1]:
+        section = section.model_fields[part].annotation
+    prefix = "".join(f"{part}." for part in location[:-1])
+    here = {name: prefix + name for name in section.model_fields}
+    matches = difflib.get_close_matches(location[-1], here, n=1, cutoff=0.5)
+    if matches:
+        return f"; did you mean `{here[matches[0]]}`?"
+    return f"; valid names: {', '.join(here.values())}"

@@ -1,0 +1,114 @@
+"""tf.data pipelines: arrays in memory to batches {"labelled": (x, y), "unlabelled": x}.
+
+A set is read as an endless stream of permutations, one per pass, cut into full batches: nothing is
+dropped, any number of examples works, and all batches have one static shape. The order is a pure
+function of (seed, pass), so `start_step` continues an interrupted run with exactly the batches it
+would have seen. Rows are gathered a batch at a time, which is much faster than one by one, and keep
+their compact dtype until then.
+"""
+
+import math
+
+import numpy as np
+import tensorflow as tf
+
+from tfssl.errors import expect
+
+# Two streams of one run must not be shuffled alike.
+LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
+
+
+def steps_per_epoch(num_unlabelled, batch_size):
+    """How many batches cover the unlabelled set once, the last one reaching into the next pass."""
+    return math.ceil(num_unlabelled / batch_size)
+
+
+def unlabelled(x, batch_size, seed, transform=None, start_step=0):
+    """Endless batches {"unlabelled": x}, for M1.
+
+    Args:
+      x: [N, ...] array.
+      batch_size: rows per batch.
+      seed: seed of the order.
+      transform: applied to each gathered x, e.g. `Preprocessing`.
+      start_step: the first batch to give.
+    """
+    rows = _shuffled_rows(len(x), batch_size, (seed, UNLABELLED_STREAM), start_step)
+    x, transform = tf.constant(x), transform or _as_float
+    return rows.map(lambda i: {"unlabelled": transform(tf.gather(x, i))}).prefetch(2)
+
+
+def semi_supervised(
+    labelled,
+    unlabelled,
+    num_classes,
+    batch_sizes,
+    seed,
+    transform=None,
+    start_step=0,
+):
+    """Endless batches {"labelled": (x, y), "unlabelled": x}, y one-hot.
+
+    Args:
+      labelled: (x, label), arrays [N_l, ...] and [N_l] of integers.
+      unlabelled: x, [N_u, ...] array, or None to train on labels alone.
+      num_classes: K.
+      batch_sizes: rows (labelled, unlabelled) per batch.
+      seed: seed of the order.
+      transform: applied to each gathered x, e.g. `Preprocessing`.
+      start_step: the first batch to give.
+    """
+    transform = transform or _as_float
+    x_labelled, labels = tf.constant(labelled[0]), tf.constant(labelled[1])
+
+    def labelled_part(i):
+        y = tf.one_hot(tf.gather(labels, i), num_classes)
+        return transform(tf.gather(x_labelled, i)), y
+
+    rows = _shuffled_rows(len(labels), batch_sizes[0], (seed, LABELLED_STREAM), start_step)
+    if unlabelled is None:
+        return rows.map(lambda i: {"labelled": labelled_part(i)}).prefetch(2)
+    x_unlabelled = tf.constant(unlabelled)
+    more_rows = _shuffled_rows(
+        len(unlabelled), batch_sizes[1], (seed, UNLABELLED_STREAM), start_step
+    )
+
+    def batch(i, j):
+        return {
+            "labelled": labelled_part(i),
+            "unlabelled": transform(tf.gather(x_unlabelled, j)),
+        }
+
+    return tf.data.Dataset.zip(rows, more_rows).map(batch).prefetch(2)
+
+
+def evaluation(x, labels, num_classes, batch_size, transform=None):
+    """One pass in order, remainder included, as M2 evaluates it: both bounds on the same x."""
+    transform = transform or _as_float
+
+    def batch(x, label):
+        x = transform(x)
+        return {"labelled": (x, tf.one_hot(label, num_classes)), "unlabelled": x}
+
+    return tf.data.Dataset.from_tensor_slices((x, labels)).batch(batch_size).map(batch)
+
+
+def _as_float(x):
+    return tf.cast(x, tf.float32)
+
+
+def _shuffled_rows(count, batch_size, stream, start_step):
+    """Endless batches of row indices, [batch_size]: permutation after permutation of `count`."""
+    expect(count > 0, "a training set must not be empty", count=count)
+    expect(batch_size > 0, "`batch_size` must be positive", batch_size=batch_size)
+    first_pass, skipped = divmod(start_step * batch_size, count)
+    seed = np.random.SeedSequence(stream).generate_state(1)[0] & 0x7FFFFFFF
+
+    def permutation(number):
+        order = tf.random.experimental.stateless_shuffle(
+            tf.range(count), seed=tf.stack([tf.cast(seed, tf.int64), number])
+        )
+        return tf.data.Dataset.from_tensor_slices(order)
+
+    passes = tf.data.Dataset.range(first_pass, np.iinfo(np.int64).max)
+    return passes.flat_map(permutation).skip(skipped).batch(batch_size, drop_remainder=True)

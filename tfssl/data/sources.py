@@ -1,0 +1,230 @@
+"""Data sets by name or path: embedded digits, the paper's image sets, the user's own .npz.
+
+`load_source("mnist")` looks for `mnist.npz` (x_train, y_train, x_test, y_test) in the folder that
+the environment variable TFSSL_DATA_DIR names, then asks TensorFlow Datasets, which downloads it.
+"""
+
+import os
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from tfssl.errors import InputError, expect
+
+NO_LABEL = -1
+
+# Our name -> TensorFlow Datasets' name, and the key of the label.
+TFDS_NAMES = {
+    "mnist": ("mnist", "label"),
+    "fashion_mnist": ("fashion_mnist", "label"),
+    "svhn_cropped": ("svhn_cropped", "label"),
+    "smallnorb": ("smallnorb", "label_category"),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set in memory. A label of -1 means "no label".
+
+    Attributes:
+      name: what to call it.
+      x: [N, ...] training inputs, uint8 images or float32 features.
+      label: [N] integers in {-1, 0, ..., num_classes - 1}.
+      x_test, label_test: the data set's own test points, perhaps none.
+      class_names: one per class.
+      levels: grey levels above black (255 for uint8 images, 16 for the digits); None for features
+        that are not images.
+    """
+
+    name: str
+    x: np.ndarray
+    label: np.ndarray
+    x_test: np.ndarray
+    label_test: np.ndarray
+    class_names: tuple[str, ...]
+    levels: int | None
+
+    @property
+    def num_classes(self):
+        return len(self.class_names)
+
+    @property
+    def image_shape(self):
+        """(height, width[, channels]) or None for features that are not images."""
+        return self.x.shape[1:] if self.x.ndim > 2 else None
+
+
+def load_source(name):
+    """A named data set, or the .npz file at the path `name`."""
+    if name == "digits":
+        return _digits()
+    if name.endswith(".npz"):
+        return _from_file(Path(name))
+    expect(
+        name in TFDS_NAMES,
+        f"the data set must be one of {', '.join(['digits', *TFDS_NAMES])} or the path of an .npz "
+        "file",
+        name=name,
+    )
+    folder = os.environ.get("TFSSL_DATA_DIR")
+    if folder and (Path(folder) / f"{name}.npz").exists():
+        return replace(_from_file(Path(folder) / f"{name}.npz"), name=name)
+    return _from_tfds(name, folder)
+
+
+def read_inputs(path):
+    """The inputs to predict: `x` of an .npz file, or an .npy array."""
+    path = Path(path)
+    expect(path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path))
+    arrays = _read_npz(path) if path.suffix == ".npz" else {"x": _read_npy(path)}
+    expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
+    return arrays["x"]
+
+
+def _digits():
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    return Source(
+        name="digits",
+        x=digits.images.astype(np.uint8),
+        label=digits.target.astype(np.int64),
+        x_test=np.empty((0, 8, 8), np.uint8),
+        label_test=np.empty(0, np.int64),
+        class_names=tuple(str(name) for name in digits.target_names),
+        levels=16,
+    )
+
+
+def _from_file(path):
+    """x, y (y = -1 for "no label") and perhaps x_test, y_test, class_names; or x_train, y_train."""
+    arrays = _read_npz(path)
+    suffix = "_train" if "x_train" in arrays else ""
+    x_key, y_key = f"x{suffix}", f"y{suffix}"
+    expect(
+        x_key in arrays and y_key in arrays,
+        f"{path} must hold arrays x and y (or x_train, y_train), and perhaps x_test and y_test",
+        found=sorted(arrays),
+    )
+    x, label = arrays[x_key], arrays[y_key]
+    x_test = arrays.get("x_test", x[:0])
+    label_test = arrays.get("y_test", label[:0])
+    x, label = _check_pair(x, label, f"{path}: {x_key}, {y_key}")
+    x_test, label_test = _check_pair(x_test, label_test, f"{path}: x_test, y_test", empty=True)
+    expect(
+        x.shape[1:] == x_test.shape[1:],
+        f"{path}: training and test inputs must have the same shape",
+        train=x.shape[1:],
+        test=x_test.shape[1:],
+    )
+    num_classes = int(max(label.max(initial=-1), label_test.max(initial=-1))) + 1
+    names = arrays.get("class_names")
+    expect(
+        names is None or len(names) >= num_classes,
+        f"{path}: `class_names` must name every class",
+        names=None if names is None else len(names),
+        classes=num_classes,
+    )
+    class_names = range(num_classes) if names is None else names
+    return Source(
+        name=path.stem,
+        x=x,
+        label=label,
+        x_test=x_test,
+        label_test=label_test,
+        class_names=tuple(str(name) for name in class_names),
+        levels=255 if x.dtype == np.uint8 else None,
+    )
+
+
+def _check_pair(x, label, where, empty=False):
+    expect(
+        x.dtype == np.uint8 or x.dtype.kind in "fiu",
+        f"{where}: inputs must be uint8 images or numbers",
+        dtype=str(x.dtype),
+    )
+    expect(x.ndim >= 2, f"{where}: inputs must have the shape [N, ...]", shape=x.shape)
+    expect(
+        label.ndim == 1 and label.dtype.kind in "iu",
+        f"{where}: labels must be integers of shape [N]",
+        dtype=str(label.dtype),
+        shape=label.shape,
+    )
+    expect(
+        len(x) == len(label),
+        f"{where}: inputs and labels must have the same length",
+        inputs=len(x),
+        labels=len(label),
+    )
+    expect(empty or len(x) > 0, f"{where}: there must be at least one example", examples=len(x))
+    label = label.astype(np.int64)
+    expect(
+        label.min(initial=NO_LABEL) >= NO_LABEL,
+        f"{where}: labels must be 0, 1, ... or -1 for no label",
+        smallest=int(label.min(initial=NO_LABEL)),
+    )
+    if x.dtype != np.uint8:
+        x = x.astype(np.float32)
+        expect(
+            bool(np.isfinite(x).all()),
+            f"{where}: inputs must be finite",
+            hint="Fill in or drop the missing values.",
+            not_finite=int((~np.isfinite(x)).sum()),
+        )
+    return x, label
+
+
+def _read_npz(path):
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
+        raise InputError(f"{path} is not a valid .npz file: {error}.") from None
+
+
+def _read_npy(path):
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path} is not a valid .npy file: {error}.") from None
+    expect(isinstance(array, np.ndarray), f"{path} must hold one array", found=type(array).__name__)
+    return array
+
+
+def _from_tfds(name, folder):
+    import tensorflow_datasets as tfds
+
+    tfds_name, label_key = TFDS_NAMES[name]
+    try:
+        builder = tfds.builder(tfds_name, data_dir=folder)
+        builder.download_and_prepare()
+        parts = {split: tfds.as_numpy(builder.as_dataset(split, batch_size=-1)) for split in ("train", "test")}
+    except Exception as error:  # the network, the disk, a checksum: TFDS has no common error
+        raise InputError(
+            f"cannot load {name}: no {name}.npz in TFSSL_DATA_DIR, and TensorFlow Datasets could "
+            f"not prepare it ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}). "
+            f"Put {name}.npz with x_train, y_train, x_test, y_test into a folder and set "
+            "TFSSL_DATA_DIR to it, or connect to the network."
+        ) from None
+    arrays = {}
+    for split, values in parts.items():
+        arrays[split] = (_drop_grey_axis(values["image"]), values[label_key].astype(np.int64))
+    return Source(
+        name=name,
+        x=arrays["train"][0],
+        label=arrays["train"][1],
+        x_test=arrays["test"][0],
+        label_test=arrays["test"][1],
+        class_names=tuple(builder.info.features[label_key].names),
+        levels=255,
+    )
+
+
+def _drop_grey_axis(images):
+    return images[..., 0] if images.shape[-1] == 1 else images

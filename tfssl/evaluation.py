@@ -1,0 +1,78 @@
+"""Numbers to trust: error with a confidence interval, calibration, and the bounds."""
+
+import numpy as np
+from scipy import stats
+
+from tfssl import classifiers
+from tfssl.data import pipelines
+
+
+def class_probabilities(model, classifier, preprocessing, x, batch_size=1000):
+    """[N, K] probabilities of the classes for stored inputs x [N, ...].
+
+    Args:
+      model: M1, M2 or StackedM1M2.
+      classifier: a fitted classifier on M1's features, or None if the model classifies.
+      preprocessing: stored inputs -> what the model sees.
+      x: stored inputs.
+      batch_size: rows at a time.
+    """
+    parts = [
+        model.predict_on_batch(preprocessing(x[first : first + batch_size]))
+        for first in range(0, len(x), batch_size)
+    ]
+    outputs = np.concatenate(parts)
+    return outputs if classifier is None else classifiers.probabilities(classifier, outputs)
+
+
+def classification_metrics(probabilities, label):
+    """Error with its 95% Wilson interval, log-loss and calibration error.
+
+    Args:
+      probabilities: [N, K].
+      label: [N] integers.
+    """
+    wrong = probabilities.argmax(axis=1) != label
+    interval = stats.binomtest(int(wrong.sum()), len(wrong)).proportion_ci(method="wilson")
+    chosen = probabilities[np.arange(len(label)), label]
+    return {
+        "error": float(wrong.mean()),
+        "error_low": float(interval.low),
+        "error_high": float(interval.high),
+        "log_loss": float(-np.log(np.maximum(chosen, np.finfo(np.float32).tiny)).mean()),
+        "calibration_error": calibration_error(probabilities, label),
+        "examples": len(label),
+    }
+
+
+def calibration_error(probabilities, label, bins=15):
+    """Expected calibration error: sum_b (n_b / N) |accuracy_b - confidence_b|.
+
+    Args:
+      probabilities: [N, K].
+      label: [N] integers.
+      bins: number of equal bins of the confidence max_y q(y|x).
+    """
+    confidence = probabilities.max(axis=1)
+    right = probabilities.argmax(axis=1) == label
+    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
+    gaps = np.bincount(bin_of, weights=right - confidence.astype(np.float64), minlength=bins)
+    return float(np.abs(gaps).sum() / len(label))
+
+
+def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):
+    """Mean loss terms (nats) of the model on stored inputs, by the model's own names."""
+    dataset = pipelines.evaluation(x, label, num_classes, batch_size, preprocessing)
+    if model.optimizer is None:
+        model.compile()
+    terms = model.evaluate(dataset, return_dict=True, verbose=0)
+    return {name: float(value) for name, value in terms.items()}
+
+
+def mean_and_interval(values):
+    """Mean and half-width of its 95% t-interval over independent splits (0 for one split)."""
+    values = np.asarray(values, dtype=np.float64)
+    if len(values) < 2:
+        return float(values.mean()), 0.0
+    half_width = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return float(values.mean()), float(half_width)

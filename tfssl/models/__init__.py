@@ -1,0 +1,7 @@
+"""M1, M2 and their stack as Keras models."""
+
+from tfssl.models.m1 import M1
+from tfssl.models.m2 import M2
+from tfssl.models.stacked import LatentM2, StackedM1M2, active_dimensions
+
+__all__ = ["M1", "M2", "LatentM2", "StackedM1M2", "active_dimensions"]

@@ -1,0 +1,89 @@
+"""What the models share: one training step, one evaluation step, honest metrics, seeded noise.
+
+A model implements `batch_losses(batch, seed, training)`, which combines the objectives and returns
+named scalar means with "loss" among them. The steps below contain no maths.
+"""
+
+import keras
+import tensorflow as tf
+
+from tfssl import distributions, noise
+from tfssl.errors import expect
+
+# The stream of noise that evaluation uses; training step t uses stream t.
+EVALUATION_STREAM = -1
+
+LIKELIHOODS = ("bernoulli", "binomial", "gaussian")
+
+
+def mean(values):
+    """Mean over the batch; 0 for an empty one, which the last replica of an uneven split gets."""
+    return tf.math.divide_no_nan(tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype))
+
+
+def make_likelihood(name, dim, input_dim, total_count, seed):
+    """The distribution layer of p(x|...) by name: one of `LIKELIHOODS`."""
+    if name == "bernoulli":
+        return distributions.Bernoulli(dim, input_dim, seed=seed)
+    if name == "binomial":
+        return distributions.Binomial(dim, input_dim, total_count=total_count, seed=seed)
+    expect(name == "gaussian", f"`likelihood` must be one of {LIKELIHOODS}", likelihood=name)
+    return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
+
+
+class GenerativeModel(keras.Model):
+    """Base of M1, M2 and the stack.
+
+    Subclasses set `loss_names`, the terms that `batch_losses` returns, and store `likelihood` (the
+    name of p(x|...)) and `seed`.
+    """
+
+    loss_names: tuple[str, ...] = ("loss",)
+
+    def _track_losses(self):
+        """Create one mean per loss term; called at the end of a subclass's `__init__`."""
+        self._trackers = {name: keras.metrics.Mean(name=name) for name in self.loss_names}
+
+    @property
+    def metrics(self):
+        return list(self._trackers.values())
+
+    def batch_losses(self, batch, seed, training):
+        """Named loss terms of a batch, each a scalar mean in nats."""
+        raise NotImplementedError
+
+    def observe(self, x, seed):
+        """x as one training step sees it: [batch, D] -> [batch, D].
+
+        Under a Bernoulli likelihood an intensity in [0, 1] is the probability that the pixel is on,
+        and every step draws the binary image afresh. Binary images stay as they are.
+        """
+        if self.likelihood != "bernoulli":
+            return x
+        return tf.cast(noise.uniform(tf.shape(x), seed) < x, x.dtype)
+
+    def train_step(self, batch):
+        step = self.optimizer.iterations
+        with tf.GradientTape() as tape:
+            losses = self.batch_losses(batch, self._step_seed(step), training=True)
+            # The optimizer adds the replicas' gradients up; the loss is their mean.
+            replicas = tf.distribute.get_strategy().num_replicas_in_sync
+            scaled_loss = self.optimizer.scale_loss(losses["loss"] / replicas)
+        gradients = tape.gradient(scaled_loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return self._update_trackers(losses, batch)
+
+    def test_step(self, batch):
+        losses = self.batch_losses(batch, self._step_seed(EVALUATION_STREAM), training=False)
+        return self._update_trackers(losses, batch)
+
+    def _step_seed(self, step):
+        # The noise is a function of the seed and the step alone, so a resumed run repeats it.
+        return noise.fold(tf.constant([self.seed, 0], tf.int32), step)
+
+    def _update_trackers(self, losses, batch):
+        rows = tf.shape(tf.nest.flatten(batch)[-1])[0]
+        for name, tracker in self._trackers.items():
+            if name in losses:
+                tracker.update_state(losses[name], sample_weight=rows)
+        return {name: tracker.result() for name, tracker in self._trackers.items()}

@@ -1,0 +1,110 @@
+"""M1, the latent-feature model: a variational auto-encoder whose latents feed a classifier.
+
+Generative process              Inference model
+  z   ~ N(0, I)                   q(z|x) = N(mu(x), diag(sigma(x)^2))
+  x|z ~ p(x|z)
+
+Kingma et al. (2014), equations 1, 3 and 5. The classifiers are in `tfssl.classifiers`.
+"""
+
+import keras
+import tensorflow as tf
+
+from tfssl import distributions, noise, objectives
+from tfssl.models.base import GenerativeModel, make_likelihood, mean
+from tfssl.networks import MLP, child_seeds
+
+
+@keras.saving.register_keras_serializable("tfssl")
+class M1(GenerativeModel):
+    """A variational auto-encoder. `fit` takes batches {"unlabelled": x}; a call gives E[z|x].
+
+    Args:
+      input_dim: D, the size of x.
+      latent_dim: the size of z.
+      hidden_units: sizes of the hidden layers of the encoder; the decoder has them in reverse.
+      likelihood: p(x|z), "bernoulli", "binomial" or "gaussian".
+      total_count: n of the binomial likelihood.
+      seed: seed of the initial weights and of the noise.
+    """
+
+    loss_names = ("loss", "reconstruction", "kl_z")
+
+    def __init__(
+        self,
+        input_dim,
+        latent_dim=50,
+        hidden_units=(600, 600),
+        likelihood="bernoulli",
+        total_count=None,
+        seed=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.input_dim = input_dim
+        self.latent_dim = latent_dim
+        self.hidden_units = tuple(hidden_units)
+        self.likelihood = likelihood
+        self.total_count = total_count
+        self.seed = seed
+
+        seeds = child_seeds(seed, 4)
+        first, last = self.hidden_units[0], self.hidden_units[-1]
+        dtype = self.dtype_policy
+        self.encoder = MLP(input_dim, self.hidden_units, seed=seeds[0], dtype=dtype)
+        self.posterior = distributions.DiagonalGaussian(latent_dim, last, seed=seeds[1])
+        self.decoder = MLP(latent_dim, self.hidden_units[::-1], seed=seeds[2], dtype=dtype)
+        self.output_layer = make_likelihood(likelihood, input_dim, first, total_count, seeds[3])
+        self._track_losses()
+        self.built = True
+
+    @property
+    def prior_z(self):
+        """p(z) = N(0, I)."""
+        return distributions.standard_normal(self.latent_dim)
+
+    def encode(self, x):
+        """q(z|x): x [..., D] -> a Gaussian over z [..., latent_dim]."""
+        return self.posterior.distribution(self.encoder(x))
+
+    def decode(self, z):
+        """p(x|z): z [..., latent_dim] -> a distribution over x [..., D]."""
+        return self.output_layer.distribution(self.decoder(z))
+
+    def batch_losses(self, batch, seed, training):
+        x = self.observe(batch["unlabelled"], noise.fold(seed, 0))
+        q_z = self.encode(x)
+        epsilon = noise.normal(tf.shape(q_z.distribution.loc), noise.fold(seed, 1))
+        log_p_x = self.decode(objectives.reparameterise(q_z, epsilon)).log_prob(x)
+        kl_z = objectives.gaussian_kl(q_z)
+        return {
+            "loss": mean(objectives.vae_loss(log_p_x, kl_z)),
+            "reconstruction": mean(-log_p_x),
+            "kl_z": mean(kl_z),
+        }
+
+    def joint_log_prob(self, x, z):
+        """log p(x, z) = log p(z) + log p(x|z), [...]."""
+        return self.prior_z.log_prob(z) + self.decode(z).log_prob(x)
+
+    def generate(self, z):
+        """E[x|z], [..., D]."""
+        return self.decode(z).mean()
+
+    def latents(self, x):
+        """E[z|x] under q(z|x), [..., latent_dim]: the features for a classifier."""
+        return self.encode(x).distribution.loc
+
+    def call(self, x):
+        return self.latents(x)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "input_dim": self.input_dim,
+            "latent_dim": self.latent_dim,
+            "hidden_units": list(self.hidden_units),
+            "likelihood": self.likelihood,
+            "total_count": self.total_count,
+            "seed": self.seed,
+        }

@@ -1,0 +1,252 @@
+"""M2, the generative semi-supervised model: a VAE with the class as a second latent variable.
+
+Generative process              Inference model
+  y     ~ Cat(pi)                 q(y|x)   = Cat(pi(x)), the classifier
+  z     ~ N(0, I)                 q(z|x,y) = N(mu(x, y), diag(sigma(x, y)^2))
+  x|y,z ~ p(x|y,z)
+
+Kingma et al. (2014), equations 2, 4 and 6 to 9. Missing labels are summed out, never sampled.
+"""
+
+import math
+
+import keras
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+from tfssl import distributions, noise, objectives
+from tfssl.errors import expect
+from tfssl.models.base import GenerativeModel, make_likelihood, mean
+from tfssl.networks import MLP, child_seeds
+
+tfd = tfp.distributions
+
+
+@keras.saving.register_keras_serializable("tfssl")
+class M2(GenerativeModel):
+    """`fit` takes batches {"labelled": (x, y), "unlabelled": x}; a call gives q(y|x).
+
+    A batch without "unlabelled" trains on labels alone.
+
+    Args:
+      input_dim: D, the size of x.
+      num_classes: K, at least 2.
+      num_labelled: N_l, the size of the labelled training set.
+      num_unlabelled: N_u, the size of the unlabelled one.
+      latent_dim: the size of z.
+      hidden_units: sizes of the hidden layers of each of the three networks.
+      likelihood: p(x|y,z), "bernoulli", "binomial" or "gaussian".
+      total_count: n of the binomial likelihood.
+      posterior_scale: what sigma of q(z|x,y) depends on: "xy" as in the authors' code, or "x" as in
+        the paper.
+      class_prior: p(y), K probabilities; uniform if not given.
+      classification_weight: alpha / N.
+      seed: seed of the initial weights and of the noise.
+    """
+
+    loss_names = (
+        "loss",
+        "labelled_loss",
+        "unlabelled_loss",
+        "classification_loss",
+        "label_entropy",
+        "reconstruction",
+        "kl_z",
+        "weight_prior",
+        "error",
+    )
+
+    def __init__(
+        self,
+        input_dim,
+        num_classes,
+        num_labelled,
+        num_unlabelled,
+        latent_dim=50,
+        hidden_units=(500,),
+        likelihood="bernoulli",
+        total_count=None,
+        posterior_scale="xy",
+        class_prior=None,
+        classification_weight=0.1,
+        seed=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        expect(
+            isinstance(num_classes, int) and num_classes >= 2,
+            "`num_classes` must be an integer of at least 2",
+            num_classes=num_classes,
+        )
+        expect(
+            posterior_scale in ("x", "xy"),
+            '`posterior_scale` must be "x" or "xy"',
+            posterior_scale=posterior_scale,
+        )
+        expect(
+            class_prior is None
+            or (
+                len(class_prior) == num_classes
+                and min(class_prior) > 0
+                and math.isclose(sum(class_prior), 1.0, rel_tol=1e-5)
+            ),
+            f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
+            class_prior=class_prior,
+        )
+        self.input_dim = input_dim
+        self.num_classes = num_classes
+        self.num_labelled = num_labelled
+        self.num_unlabelled = num_unlabelled
+        self.latent_dim = latent_dim
+        self.hidden_units = tuple(hidden_units)
+        self.likelihood = likelihood
+        self.total_count = total_count
+        self.posterior_scale = posterior_scale
+        self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
+        self.classification_weight = classification_weight
+        self.seed = seed
+
+        seeds = child_seeds(seed, 8)
+        hidden, last, dtype = self.hidden_units, self.hidden_units[-1], self.dtype_policy
+        self.classifier = MLP(input_dim, hidden, seed=seeds[0], dtype=dtype)
+        self.label_layer = distributions.Categorical(num_classes, last, seed=seeds[1])
+        self.encoder = MLP(input_dim, hidden, num_classes, seed=seeds[2], dtype=dtype)
+        if posterior_scale == "xy":
+            self.posterior = distributions.DiagonalGaussian(latent_dim, last, seed=seeds[3])
+        else:
+            self.posterior = distributions.SplitGaussian(latent_dim, last, seed=seeds[3])
+            self.scale_encoder = MLP(input_dim, hidden, seed=seeds[4], dtype=dtype)
+        self.decoder = MLP(latent_dim, hidden[::-1], num_classes, seed=seeds[5], dtype=dtype)
+        self.output_layer = make_likelihood(
+            likelihood, input_dim, hidden[0], total_count, seeds[6]
+        )
+        self._track_losses()
+        self.built = True
+
+    @property
+    def prior_y(self):
+        """p(y) over one-hot y."""
+        probabilities = self.class_prior or [1.0 / self.num_classes] * self.num_classes
+        return tfd.OneHotCategorical(probs=probabilities, dtype=tf.float32)
+
+    @property
+    def prior_z(self):
+        """p(z) = N(0, I)."""
+        return distributions.standard_normal(self.latent_dim)
+
+    def label_logits(self, x):
+        """Unnormalised log q(y|x): x [..., D] -> [..., K]."""
+        return self.label_layer(self.classifier(x))
+
+    def classify(self, x):
+        """q(y|x): x [..., D] -> a distribution over one-hot y [..., K]."""
+        return self.label_layer.distribution(self.classifier(x))
+
+    def encode(self, x, y):
+        """q(z|x,y): x [..., D] and y [..., K] broadcast -> a Gaussian over z."""
+        features = self.encoder(x, y)
+        if self.posterior_scale == "xy":
+            return self.posterior.distribution(features)
+        return self.posterior.distribution(features, self.scale_encoder(x))
+
+    def decode(self, y, z):
+        """p(x|y,z): y [..., K] and z [..., latent_dim] broadcast -> a distribution over x."""
+        return self.output_layer.distribution(self.decoder(z, y))
+
+    def loss_terms(self, x, y, epsilon):
+        """L(x, y) and its parts; x [..., D], y [..., K], epsilon [..., latent_dim] broadcast."""
+        q_z = self.encode(x, y)
+        log_p_x = self.decode(y, objectives.reparameterise(q_z, epsilon)).log_prob(x)
+        kl_z = objectives.gaussian_kl(q_z)
+        return objectives.labelled_loss(log_p_x, self.prior_y.log_prob(y), kl_z), log_p_x, kl_z
+
+    def loss_per_class(self, x, epsilon):
+        """L(x, y) for every y, [batch, K]; x [batch, D], epsilon [batch, latent_dim].
+
+        The classes share one epsilon per example: each L(x, y) is unbiased all the same, and the
+        differences between classes are less noisy.
+        """
+        every_y = tf.eye(self.num_classes)
+        return self.loss_terms(x[:, tf.newaxis], every_y, epsilon[:, tf.newaxis])[0]
+
+    def batch_losses(self, batch, seed, training):
+        x, y = batch["labelled"]
+        y = tf.cast(y, tf.float32)
+        observed = self.observe(x, noise.fold(seed, 0))
+        epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
+        labelled_loss, log_p_x, kl_z = self.loss_terms(observed, y, epsilon)
+        # Evaluation classifies what a user will classify: x itself, not one noisy draw of it.
+        logits = self.label_logits(observed if training else self.expected(x))
+        losses = {
+            "labelled_loss": mean(labelled_loss),
+            "classification_loss": mean(objectives.classification_loss(logits, y)),
+            "reconstruction": mean(-log_p_x),
+            "kl_z": mean(kl_z),
+            "weight_prior": objectives.weight_prior_loss(
+                self.trainable_variables, self.num_labelled + self.num_unlabelled
+            ),
+            "error": mean(tf.cast(tf.argmax(logits, -1) != tf.argmax(y, -1), tf.float32)),
+        }
+        generative_loss = losses["labelled_loss"]
+        if "unlabelled" in batch:
+            x = self.observe(batch["unlabelled"], noise.fold(seed, 2))
+            epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 3))
+            logits = self.label_logits(x)
+            loss_per_class = self.loss_per_class(x, epsilon)
+            losses["unlabelled_loss"] = mean(objectives.unlabelled_loss(loss_per_class, logits))
+            losses["label_entropy"] = mean(objectives.label_entropy(logits))
+            generative_loss = objectives.generative_loss(
+                losses["labelled_loss"],
+                losses["unlabelled_loss"],
+                self.num_labelled,
+                self.num_unlabelled,
+            )
+        losses["loss"] = objectives.loss(
+            generative_loss,
+            losses["classification_loss"],
+            self.classification_weight,
+            losses["weight_prior"],
+        )
+        return losses
+
+    def expected(self, x):
+        """x as prediction sees it: an intensity is used as it is."""
+        return x
+
+    def joint_log_prob(self, x, y, z):
+        """log p(x, y, z) = log p(y) + log p(z) + log p(x|y,z), [...]."""
+        return self.prior_y.log_prob(y) + self.prior_z.log_prob(z) + self.decode(y, z).log_prob(x)
+
+    def generate(self, y, z):
+        """E[x|y,z], [..., D]."""
+        return self.decode(y, z).mean()
+
+    def latents(self, x):
+        """E[z|x] = sum_y q(y|x) mu(x, y), [batch, latent_dim]."""
+        x = self.expected(x)
+        loc = self.encode(x[:, tf.newaxis], tf.eye(self.num_classes)).distribution.loc
+        return tf.einsum("bk,bkz->bz", tf.nn.softmax(self.label_logits(x)), loc)
+
+    def styles(self, x, y):
+        """E[z|x,y], [..., latent_dim]."""
+        return self.encode(self.expected(x), y).distribution.loc
+
+    def call(self, x):
+        return tf.nn.softmax(self.label_logits(self.expected(x)))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "input_dim": self.input_dim,
+            "num_classes": self.num_classes,
+            "num_labelled": self.num_labelled,
+            "num_unlabelled": self.num_unlabelled,
+            "latent_dim": self.latent_dim,
+            "hidden_units": list(self.hidden_units),
+            "likelihood": self.likelihood,
+            "total_count": self.total_count,
+            "posterior_scale": self.posterior_scale,
+            "class_prior": self.class_prior,
+            "classification_weight": self.classification_weight,
+            "seed": self.seed,
+        }

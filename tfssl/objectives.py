@@ -1,0 +1,161 @@
+"""The paper's equations as pure functions (Kingma, Rezende, Mohamed & Welling, 2014).
+
+The paper's J, L and U are negative bounds, to be minimised: here they are `*_loss`, in nats, one
+value per example. Nothing in this file knows a model, a network or a file. `z` is one
+reparameterised sample of q(z|...), so the likelihood terms are one-sample Monte Carlo estimates;
+the KL terms are analytic.
+
+Leading axes broadcast: a loss computed for every class has the shape [batch, num_classes].
+"""
+
+import math
+
+import tensorflow as tf
+import tensorflow_probability as tfp
+
+tfd = tfp.distributions
+
+
+def reparameterise(q_z, noise):
+    """z = mu + sigma * epsilon, the location-scale transformation (eq. 9).
+
+    Args:
+      q_z: diagonal Gaussian, event [latent_dim].
+      noise: epsilon ~ N(0, I), broadcastable to [..., latent_dim].
+
+    Returns:
+      z: [..., latent_dim], differentiable in mu and sigma.
+    """
+    return q_z.distribution.loc + q_z.distribution.scale * noise
+
+
+def gaussian_kl(q_z):
+    """KL[q(z) || N(0, I)] = 1/2 sum_j (mu_j^2 + sigma_j^2 - 1 - 2 log sigma_j).
+
+    Args:
+      q_z: diagonal Gaussian, event [latent_dim].
+
+    Returns:
+      kl: [...], nats.
+    """
+    loc, scale = q_z.distribution.loc, q_z.distribution.scale
+    terms = tf.square(loc) + tf.square(scale) - 1.0 - 2.0 * tf.math.log(scale)
+    return 0.5 * tf.reduce_sum(terms, axis=-1)
+
+
+def vae_loss(log_p_x, kl_z):
+    """J(x) = -E_q(z|x)[log p(x|z)] + KL[q(z|x) || p(z)] (eq. 5).
+
+    Args:
+      log_p_x: [batch], log p(x|z) at a sample z ~ q(z|x).
+      kl_z: [batch], KL[q(z|x) || p(z)].
+
+    Returns:
+      loss: [batch], an upper bound on -log p(x) in expectation over z.
+    """
+    return kl_z - log_p_x
+
+
+def labelled_loss(log_p_x, log_p_y, kl_z):
+    """L(x, y) = -E_q(z|x,y)[log p(x|y,z)] - log p(y) + KL[q(z|x,y) || p(z)] (eq. 6).
+
+    Args:
+      log_p_x: [...], log p(x|y,z) at a sample z ~ q(z|x,y).
+      log_p_y: [...], log p(y).
+      kl_z: [...], KL[q(z|x,y) || p(z)].
+
+    Returns:
+      loss: [...], an upper bound on -log p(x, y) in expectation over z.
+    """
+    return kl_z - log_p_x - log_p_y
+
+
+def unlabelled_loss(loss_per_class, label_logits):
+    """U(x) = sum_y q(y|x) L(x, y) - H(q(y|x)) (eq. 7).
+
+    Args:
+      loss_per_class: [batch, num_classes], L(x, y) in nats for every y.
+      label_logits: [batch, num_classes], unnormalised log q(y|x).
+
+    Returns:
+      loss: [batch], an upper bound on -log p(x) in expectation over z.
+    """
+    log_q_y = tf.nn.log_softmax(label_logits)
+    return tf.reduce_sum(tf.exp(log_q_y) * (loss_per_class + log_q_y), axis=-1)
+
+
+def label_entropy(label_logits):
+    """H(q(y|x)) = -sum_y q(y|x) log q(y|x).
+
+    Args:
+      label_logits: [batch, num_classes], unnormalised log q(y|x).
+
+    Returns:
+      entropy: [batch], nats, between 0 and log(num_classes).
+    """
+    log_q_y = tf.nn.log_softmax(label_logits)
+    return -tf.reduce_sum(tf.exp(log_q_y) * log_q_y, axis=-1)
+
+
+def classification_loss(label_logits, y):
+    """-log q(y|x), the term added in eq. 9 so that q(y|x) learns from labels too.
+
+    Args:
+      label_logits: [batch, num_classes], unnormalised log q(y|x).
+      y: [batch, num_classes], one-hot.
+
+    Returns:
+      loss: [batch], nats.
+    """
+    return tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=label_logits)
+
+
+def generative_loss(mean_labelled_loss, mean_unlabelled_loss, num_labelled, num_unlabelled):
+    """J / N = (N_l / N) mean_l L(x, y) + (N_u / N) mean_u U(x) (eq. 8, per example).
+
+    The means come from minibatches of any two sizes, so each is weighted by the size of the set it
+    stands for, not by the size of its minibatch.
+
+    Args:
+      mean_labelled_loss: [], mean of L over a labelled minibatch.
+      mean_unlabelled_loss: [], mean of U over an unlabelled minibatch.
+      num_labelled, num_unlabelled: N_l and N_u, the sizes of the training sets; N = N_l + N_u.
+
+    Returns:
+      loss: [], nats per training example.
+    """
+    labelled_share = num_labelled / (num_labelled + num_unlabelled)
+    return labelled_share * mean_labelled_loss + (1.0 - labelled_share) * mean_unlabelled_loss
+
+
+def loss(mean_generative_loss, mean_classification_loss, classification_weight, weight_prior):
+    """J^alpha / N = J / N + (alpha / N) E_l[-log q(y|x)] - log p(w) / N (eq. 9).
+
+    Args:
+      mean_generative_loss: [], J / N.
+      mean_classification_loss: [], mean of -log q(y|x) over a labelled minibatch.
+      classification_weight: alpha / N, 0.1 in the paper, because J^alpha is divided by N.
+      weight_prior: [], -log p(w) / N.
+
+    Returns:
+      loss: [], what training minimises, nats per training example.
+    """
+    return mean_generative_loss + classification_weight * mean_classification_loss + weight_prior
+
+
+def weight_prior_loss(weights, num_examples):
+    """-log N(w; 0, I) / N = |w|^2 / (2 N), without its constant.
+
+    Args:
+      weights: list of tensors, theta and phi.
+      num_examples: N, because the loss it joins is per example.
+
+    Returns:
+      loss: [], nats per training example.
+    """
+    return tf.add_n([tf.nn.l2_loss(tf.cast(w, tf.float32)) for w in weights]) / num_examples
+
+
+def log_uniform(num_classes):
+    """log p(y) of a uniform prior over `num_classes` classes."""
+    return -math.log(num_classes)

@@ -1,0 +1,190 @@
+"""The run folder: what a training run leaves behind, and how to read it back.
+
+  run.json            format, status, versions, seed, git revision
+  settings.json       the resolved settings
+  split.npz           row numbers of the labelled, unlabelled, validation and test points
+  preprocessing.npz   shift and scale of the inputs
+  model.keras         the trained model (m1, m2 or the stack)
+  classifier.skops    the classifier on M1's features (model = "m1")
+  history.json        every epoch's losses, by stage
+  metrics.json        validation and test error, bounds
+  m1/, m2/            checkpoints of the stages while they train
+  tensorboard/        logs
+
+Every file is written whole or not at all. Nothing that is read back can carry code.
+"""
+
+import json
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from tfssl.config import dump_settings, parse_settings
+from tfssl.errors import InputError, expect
+from tfssl.files import atomic_path, write_json
+
+FORMAT = 1
+PACKAGES = ("tfssl", "tensorflow", "keras", "tensorflow-probability", "numpy", "scikit-learn")
+
+
+def versions():
+    """Versions of Python and of the packages that decide a result."""
+    return {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
+
+
+def git_revision():
+    """The revision of the working directory's checkout, or None."""
+    try:
+        result = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
+
+
+class RunFolder:
+    """Paths of a run and what they hold."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    def __truediv__(self, name):
+        return self.path / name
+
+    @classmethod
+    def create(cls, path, settings):
+        """A new folder with its settings; an existing one is never touched."""
+        folder = cls(path)
+        expect(
+            not folder.path.exists(),
+            f"the run folder {folder.path} must not exist yet",
+            hint="Choose another --run-dir, or continue it with --resume.",
+        )
+        try:
+            folder.path.mkdir(parents=True)
+        except OSError as error:
+            raise InputError(f"cannot create {folder.path}: {error.strerror}.") from None
+        write_json(folder / "settings.json", dump_settings(settings))
+        folder.write_status("running", settings.seed)
+        return folder
+
+    @classmethod
+    def open(cls, path):
+        """An existing run of this format."""
+        folder = cls(path)
+        expect(
+            (folder / "run.json").is_file(),
+            f"{folder.path} must be a run folder (it has no run.json)",
+            hint="Train one with `tfssl train`.",
+        )
+        found = folder.read_json("run.json").get("format")
+        expect(
+            found == FORMAT,
+            f"{folder.path} must be a run of format {FORMAT}",
+            hint="It was written by another version of tfssl: use that one, or train again.",
+            format=found,
+        )
+        return folder
+
+    @classmethod
+    def resume(cls, path, settings):
+        """An interrupted run with the same settings."""
+        folder = cls.open(path)
+        expect(
+            folder.settings() == settings,
+            f"the settings must equal those of {folder.path} to resume it",
+            hint="Resume without changing settings, or start a new run.",
+        )
+        return folder
+
+    def write_status(self, status, seed):
+        record = {"format": FORMAT, "status": status, "seed": seed}
+        record |= {"versions": versions(), "git_revision": git_revision()}
+        write_json(self / "run.json", record)
+
+    def read_json(self, name):
+        try:
+            value = json.loads((self / name).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"cannot read {self / name}: {error.strerror}.") from None
+        except ValueError as error:
+            raise InputError(f"{self / name} is damaged: {error}.") from None
+        expect(isinstance(value, dict), f"{self / name} must hold a JSON object")
+        return value
+
+    def settings(self):
+        return parse_settings(self.read_json("settings.json"), where=self / "settings.json")
+
+    def save_arrays(self, name, **arrays):
+        with atomic_path(self / name) as temporary:
+            np.savez_compressed(temporary, **arrays)
+
+    def save_model(self, name, model):
+        with atomic_path(self / name) as temporary:
+            model.save(temporary)
+
+    def load_model(self, name):
+        import keras
+
+        import tfssl.models  # noqa: F401  registers the classes
+
+        path = self / name
+        expect(
+            path.is_file(),
+            f"{self.path} must hold a trained model",
+            hint="The run did not finish: continue it with `tfssl train --resume`.",
+        )
+        try:
+            return keras.saving.load_model(path, compile=False, safe_mode=True)
+        except (ValueError, OSError, KeyError, TypeError) as error:
+            raise InputError(f"{path} is damaged: {error}.") from None
+
+
+class TrainedRun:
+    """A finished run, ready to predict.
+
+    Attributes:
+      folder: the `RunFolder`.
+      settings: its `Settings`.
+      preprocessing: stored inputs -> what the model sees.
+      model: M1, M2 or StackedM1M2.
+      classifier: the fitted scikit-learn classifier of model = "m1", else None.
+      class_names: one per class.
+    """
+
+    def __init__(self, path):
+        from tfssl.data.preprocessing import Preprocessing
+
+        self.folder = RunFolder.open(path)
+        self.settings = self.folder.settings()
+        self.model = self.folder.load_model("model.keras")
+        with np.load(self.folder / "preprocessing.npz", allow_pickle=False) as arrays:
+            self.preprocessing = Preprocessing.from_arrays(arrays)
+            self.class_names = tuple(str(name) for name in arrays["class_names"])
+        self.classifier = None
+        if self.settings.model == "m1":
+            self.classifier = load_classifier(self.folder / "classifier.skops")
+
+    def probabilities(self, x, batch_size=1000):
+        """q(y|x) for stored inputs x [N, ...]: [N, K]."""
+        from tfssl.evaluation import class_probabilities
+
+        self.preprocessing.check(x, "the input")
+        return class_probabilities(self.model, self.classifier, self.preprocessing, x, batch_size)
+
+
+def save_classifier(path, classifier):
+    import skops.io
+
+    with atomic_path(path) as temporary:
+        skops.io.dump(classifier, temporary)
+
+
+def load_classifier(path):
+    import skops.io
+
+    return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])

@@ -1,0 +1,410 @@
+"""Settings in, a run folder out: load, split, build, fit stage by stage, evaluate, save.
+
+A stage is one network's training: M1, then M2 on x or on M1's features. Each stage has a checkpoint
+that restores it exactly, so an interrupted run ends with the same weights as an uninterrupted one.
+"""
+
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfssl import classifiers, devices, evaluation, figures, runs
+from tfssl.callbacks import (
+    AveragedWeights,
+    Checkpoint,
+    Pictures,
+    ShowProgress,
+    StopOnNaN,
+    averaged_variables,
+)
+from tfssl.data import pipelines
+from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.sources import Source, load_source
+from tfssl.data.splits import Split, split
+from tfssl.errors import expect
+from tfssl.files import write_json
+from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
+from tfssl.projector import write_embeddings
+
+MAX_STEPS_PER_CALL = 64
+NUM_PICTURES = 10
+NUM_EMBEDDINGS = 1000
+
+
+@keras.saving.register_keras_serializable("tfssl")
+class HoldThenDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """A constant rate, then a straight line to zero.
+
+    Args:
+      learning_rate: the rate held.
+      steps: all steps of training.
+      decay_start: the share of them after which the rate falls.
+    """
+
+    def __init__(self, learning_rate, steps, decay_start):
+        self.learning_rate = learning_rate
+        self.steps = steps
+        self.decay_start = decay_start
+
+    def __call__(self, step):
+        left = 1.0 - tf.cast(step, tf.float32) / self.steps
+        return self.learning_rate * tf.clip_by_value(left / (1.0 - self.decay_start), 0.0, 1.0)
+
+    def get_config(self):
+        return {
+            "learning_rate": self.learning_rate,
+            "steps": self.steps,
+            "decay_start": self.decay_start,
+        }
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Settings with the data they name, checked: everything training needs but a place to write."""
+
+    settings: object
+    source: Source
+    split: Split
+    preprocessing: Preprocessing
+
+    @classmethod
+    def prepare(cls, settings, source=None):
+        """Load, split and check the data; nothing is written.
+
+        Args:
+          settings: `Settings`.
+          source: a `Source` to use instead of the one the settings name.
+        """
+        data = settings.data
+        source = source or load_source(data.name)
+        parts = split(
+            source, data.num_labelled, data.num_validation, data.num_test, data.split_seed
+        )
+        x_train = parts.x_train
+        preprocessing = Preprocessing.fit(x_train, source.levels, settings.likelihood)
+        preprocessing.check(x_train, f"{source.name}, training points")
+        preprocessing.check(parts.x_validation, f"{source.name}, validation points")
+        preprocessing.check(parts.x_test, f"{source.name}, test points")
+        expect(
+            len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
+            "there must be unlabelled points to learn from",
+            hint='Lower data.num_labelled, or train on labels alone with data.num_labelled = "all".',
+            unlabelled=0,
+        )
+        prior = settings.m2.class_prior
+        expect(
+            prior is None or len(prior) == source.num_classes,
+            "m2.class_prior must have one probability per class",
+            probabilities=None if prior is None else len(prior),
+            classes=source.num_classes,
+        )
+        return cls(settings, source, parts, preprocessing)
+
+
+def train(settings, run_dir, resume=False, source=None):
+    """Run one experiment and return its `TrainedRun`.
+
+    Args:
+      settings: `Settings`.
+      run_dir: the run folder, new, or an interrupted one with `resume`.
+      resume: continue an interrupted run; a finished one is returned as it is.
+      source: a `Source` to use instead of the one the settings name.
+    """
+    experiment = Experiment.prepare(settings, source)
+    strategy = devices.make_strategy(settings.device.strategy)
+    check_batch_sizes(settings, strategy)
+    m1 = None if settings.m1.run is None else reuse_m1(settings.m1.run, experiment)
+    if resume:
+        folder = runs.RunFolder.resume(run_dir, settings)
+        if folder.read_json("run.json")["status"] == "finished":
+            return runs.TrainedRun(folder.path)
+    else:
+        folder = runs.RunFolder.create(run_dir, settings)
+    folder.save_arrays("split.npz", **experiment.split.rows)
+    folder.save_arrays(
+        "preprocessing.npz",
+        class_names=np.array(experiment.source.class_names),
+        **experiment.preprocessing.arrays(),
+    )
+    trainer = Trainer(experiment, folder, strategy)
+    model, classifier = trainer.run(m1)
+    folder.save_model("model.keras", model)
+    if classifier is not None:
+        runs.save_classifier(folder / "classifier.skops", classifier)
+    trainer.write_latents(model, classifier)
+    write_json(folder / "history.json", trainer.history)
+    write_json(folder / "metrics.json", evaluate_experiment(experiment, model, classifier))
+    folder.write_status("finished", settings.seed)
+    return runs.TrainedRun(folder.path)
+
+
+def check_batch_sizes(settings, strategy):
+    """Fail early if a batch cannot be shared out among the devices."""
+    devices.per_replica(settings.m1.batch_size, strategy, "m1.batch_size")
+    devices.per_replica(settings.m2.batch_size, strategy, "m2.batch_size")
+    devices.per_replica(settings.m2.labelled_batch_size, strategy, "m2.labelled_batch_size")
+
+
+def reuse_m1(run, experiment):
+    """The M1 of a finished run, for data of the same shape."""
+    trained = runs.TrainedRun(run)
+    m1 = trained.model if isinstance(trained.model, M1) else getattr(trained.model, "m1", None)
+    expect(m1 is not None, f"m1.run must be a run of m1 or m1m2, {run} is not")
+    expect(
+        m1.input_dim == experiment.preprocessing.dim
+        and m1.likelihood == experiment.settings.likelihood,
+        f"the M1 of {run} must fit the data and the likelihood of these settings",
+        m1=(m1.input_dim, m1.likelihood),
+        settings=(experiment.preprocessing.dim, experiment.settings.likelihood),
+    )
+    return m1
+
+
+def evaluate_experiment(experiment, model, classifier):
+    """Validation and test metrics of a trained model, as nested dictionaries."""
+    parts, preprocessing = experiment.split, experiment.preprocessing
+    metrics = {
+        "labels": {
+            "training": len(parts.label),
+            "model_selection": len(parts.label_validation),
+        }
+    }
+    sets = {
+        "validation": (parts.x_validation, parts.label_validation),
+        "test": (parts.x_test, parts.label_test),
+    }
+    for name, (x, label) in sets.items():
+        if not len(x):
+            continue
+        probabilities = evaluation.class_probabilities(model, classifier, preprocessing, x)
+        metrics[name] = evaluation.classification_metrics(probabilities, label)
+        num_classes = experiment.source.num_classes
+        metrics[name]["bounds"] = evaluation.bounds(model, preprocessing, x, label, num_classes)
+    return metrics
+
+
+class Trainer:
+    """Builds and fits the networks of one experiment, with their checkpoints and logs.
+
+    Attributes:
+      history: {stage: one dictionary per epoch}.
+    """
+
+    def __init__(self, experiment, folder, strategy):
+        self.experiment = experiment
+        self.settings = experiment.settings
+        self.folder = folder
+        self.strategy = strategy
+        self.history = {}
+
+    def run(self, m1=None):
+        """Train what `settings.model` asks for: (model, classifier or None)."""
+        if self.settings.model == "m2":
+            return self.train_m2(), None
+        m1 = m1 or self.train_m1()
+        if self.settings.model == "m1m2":
+            return self.train_stack(m1), None
+        return m1, self.train_classifier(m1)
+
+    def train_m1(self):
+        """M1 on every training input, without labels."""
+        settings, preprocessing = self.settings, self.experiment.preprocessing
+        with self.strategy.scope():
+            m1 = M1(
+                preprocessing.dim,
+                settings.m1.latent_dim,
+                settings.m1.hidden_units,
+                settings.likelihood,
+                preprocessing.total_count,
+                seed=settings.seed,
+                dtype=settings.device.precision,
+            )
+        x, parts = self.experiment.split.x_train, self.experiment.split
+
+        def batches(start_step):
+            rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
+            return pipelines.unlabelled(x, rows, settings.seed, preprocessing, start_step)
+
+        validation = self.validation(parts.x_validation, settings.m1, preprocessing)
+        self.fit("m1", m1, m1, settings.m1, batches, len(x), validation)
+        return m1
+
+    def train_classifier(self, m1):
+        """The classifier on the means of M1's latents."""
+        classifier = classifiers.make_classifier(self.settings.m1.classifier, self.settings.seed)
+        parts = self.experiment.split
+        features = [self.apply(m1.latents, x) for x in (parts.x_labelled, parts.x_unlabelled)]
+        return classifiers.fit_classifier(classifier, features[0], parts.label, features[1])
+
+    def train_m2(self):
+        """M2 on x itself."""
+        parts, preprocessing = self.experiment.split, self.experiment.preprocessing
+        with self.strategy.scope():
+            m2 = self.make_m2(M2, preprocessing.dim, self.settings.likelihood)
+        self.fit_m2(m2, m2, lambda x: x, preprocessing)
+        return m2
+
+    def train_stack(self, m1):
+        """M2 on q(z1|x) of a trained M1, computed once: it does not change any more."""
+        latents = self.apply(m1.latents, self.experiment.split.x_train)
+        active = active_dimensions(latents, self.settings.m2.active_threshold)
+        with self.strategy.scope():
+            m2 = self.make_m2(LatentM2, len(active), "gaussian")
+            stack = StackedM1M2(m1, m2, active)
+        self.fit_m2(m2, stack, lambda x: self.apply(stack.features, x), None)
+        return stack
+
+    def make_m2(self, cls, input_dim, likelihood):
+        settings, parts = self.settings.m2, self.experiment.split
+        return cls(
+            input_dim,
+            self.experiment.source.num_classes,
+            len(parts.label),
+            len(parts.x_unlabelled),
+            settings.latent_dim,
+            settings.hidden_units,
+            likelihood,
+            self.experiment.preprocessing.total_count,
+            settings.posterior_scale,
+            settings.class_prior,
+            settings.classification_weight,
+            seed=self.settings.seed,
+            dtype=self.settings.device.precision,
+        )
+
+    def fit_m2(self, m2, whole, stored, transform):
+        """Fit M2 on `stored(x)`, on which `transform` acts batch by batch."""
+        settings, parts = self.settings.m2, self.experiment.split
+        labelled = (stored(parts.x_labelled), parts.label)
+        unlabelled = stored(parts.x_unlabelled) if len(parts.x_unlabelled) else None
+        batch_sizes = [
+            devices.per_replica(size, self.strategy, "m2 batch size")
+            for size in (settings.labelled_batch_size, settings.batch_size)
+        ]
+
+        def batches(start_step):
+            return pipelines.semi_supervised(
+                labelled,
+                unlabelled,
+                m2.num_classes,
+                batch_sizes,
+                self.settings.seed,
+                transform,
+                start_step,
+            )
+
+        validation = None
+        if len(parts.x_validation):
+            validation = self.validation(stored(parts.x_validation), settings, transform)
+        size = len(labelled[1]) if unlabelled is None else len(unlabelled)
+        self.fit("m2", m2, whole, settings, batches, size, validation)
+
+    def validation(self, x, settings, transform):
+        """One pass over the validation points, or None if there are none."""
+        if not len(x):
+            return None
+        return pipelines.evaluation(
+            x,
+            self.experiment.split.label_validation,
+            self.experiment.source.num_classes,
+            max(settings.batch_size, 500),
+            transform,
+        )
+
+    def fit(self, stage, network, whole, settings, batches, num_examples, validation):
+        """Train one network, from its checkpoint if there is one.
+
+        Args:
+          stage: "m1" or "m2".
+          network: what is trained.
+          whole: the model it is part of, for the pictures.
+          settings: `FitSettings`.
+          batches: start_step -> endless dataset of per-replica batches.
+          num_examples: how many examples make an epoch.
+          validation: dataset or None.
+        """
+        steps = pipelines.steps_per_epoch(num_examples, settings.batch_size)
+        with self.strategy.scope():
+            optimizer = keras.optimizers.Adam(
+                HoldThenDecay(
+                    settings.learning_rate, settings.epochs * steps, settings.decay_start
+                ),
+                use_ema=settings.ema > 0,
+                ema_momentum=settings.ema or 0.99,
+            )
+            network.compile(
+                optimizer=optimizer,
+                jit_compile=devices.use_jit(self.settings.device.jit_compile),
+                steps_per_execution=largest_divisor(steps, MAX_STEPS_PER_CALL),
+            )
+            network.optimizer.build(network.trainable_variables)
+        stage_folder = self.folder / stage
+        stage_folder.mkdir(exist_ok=True)
+        checkpoint = Checkpoint(stage_folder / "checkpoint.npz", self.settings.checkpoint_seconds)
+        done = checkpoint.restore(network)
+        if done < settings.epochs:
+            start_step = done * steps * self.strategy.num_replicas_in_sync
+            network.fit(
+                devices.distribute(batches(start_step), self.strategy),
+                steps_per_epoch=steps,
+                initial_epoch=done,
+                epochs=settings.epochs,
+                validation_data=validation,
+                validation_freq=settings.evaluate_every,
+                callbacks=[*self.callbacks(stage, whole), checkpoint],
+                shuffle=False,
+                verbose=0,
+            )
+        for weight, average in averaged_variables(network):
+            weight.assign(average)
+        self.history[stage] = checkpoint.history
+
+    def callbacks(self, stage, whole):
+        logs = self.folder / "tensorboard" / stage
+        callbacks = [
+            AveragedWeights(),
+            StopOnNaN(),
+            keras.callbacks.TensorBoard(logs, write_graph=False),
+            ShowProgress(stage),
+        ]
+        if self.experiment.source.image_shape is not None:
+            preprocessing = self.experiment.preprocessing
+            x = preprocessing(self.experiment.split.x_train[:NUM_PICTURES])
+            callbacks.append(
+                Pictures(lambda _: figures.training_pictures(whole, x, preprocessing), logs)
+            )
+        return callbacks
+
+    def write_latents(self, model, classifier):
+        """Latents of some training points for TensorBoard's projector."""
+        parts, preprocessing = self.experiment.split, self.experiment.preprocessing
+        x = parts.x_train[:NUM_EMBEDDINGS]
+        names = np.array(self.experiment.source.class_names)
+        given = np.array(["-"] * len(x), dtype=object)
+        given[: len(parts.label)] = names[parts.label][: len(x)]
+        probabilities = evaluation.class_probabilities(model, classifier, preprocessing, x)
+        images = None
+        if self.experiment.source.image_shape is not None:
+            images = figures.to_images(preprocessing(x), preprocessing)
+        write_embeddings(
+            self.folder / "tensorboard",
+            self.apply(model.latents, x),
+            {"predicted": names[probabilities.argmax(axis=1)], "given": given},
+            images,
+        )
+
+    def apply(self, function, x, batch_size=1000):
+        """A model's function over stored inputs, a batch at a time."""
+        function = tf.function(function, reduce_retracing=True)
+        parts = [
+            function(self.experiment.preprocessing(x[first : first + batch_size])).numpy()
+            for first in range(0, len(x), batch_size)
+        ]
+        return np.concatenate(parts)
+
+
+def largest_divisor(number, limit):
+    """The largest divisor of `number` up to `limit`: Keras would overrun an epoch otherwise."""
+    return max(d for d in range(1, min(number, limit) + 1) if number % d == 0)
