@@ -5,6 +5,7 @@ import time
 
 import keras
 import numpy as np
+import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -45,7 +46,7 @@ class Checkpoint(keras.callbacks.Callback):
     """Everything needed to continue as if never interrupted, in one file written atomically.
 
     Args:
-      path: the .npz file.
+      path: the .npz file, or None to keep the history only.
       seconds: least time between two writes; the last epoch is always written.
     """
 
@@ -58,7 +59,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def restore(self, model):
         """Load the checkpoint, if there is one, and return the number of finished epochs."""
-        if not self.path.exists():
+        if self.path is None or not self.path.exists():
             return 0
         with np.load(self.path, allow_pickle=False) as file:
             for i, variable in enumerate(_state(model)):
@@ -69,7 +70,7 @@ class Checkpoint(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         self.history.append({name: float(value) for name, value in (logs or {}).items()})
         due = time.monotonic() - self._written_at >= self.seconds
-        if due or epoch == self.params["epochs"] - 1:
+        if self.path is not None and (due or epoch == self.params["epochs"] - 1):
             self._write()
 
     def _write(self):
@@ -164,15 +165,14 @@ class Pictures(keras.callbacks.Callback):
     def __init__(self, draw, folder, times=10):
         super().__init__()
         self.draw = draw
-        self.folder = folder
+        self.writer = tf.summary.create_file_writer(str(folder))
         self.times = times
 
     def on_epoch_end(self, epoch, logs=None):
-        import tensorflow as tf
-
         epochs = self.params["epochs"]
         if epoch + 1 != epochs and epoch % max(1, epochs // self.times):
             return
-        with tf.summary.create_file_writer(str(self.folder)).as_default():
+        with self.writer.as_default():
             for name, images in self.draw(self.model).items():
                 tf.summary.image(name, images, step=epoch, max_outputs=1)
+        self.writer.flush()

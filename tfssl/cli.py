@@ -110,7 +110,7 @@ def print_metrics(metrics):
 @contextlib.contextmanager
 def quiet_tensorflow():
     """Import TensorFlow without the lines that its C++ part prints before logging starts."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     sys.stderr.flush()
     saved = os.dup(2)
     with open(os.devnull, "w") as nowhere:

@@ -51,8 +51,8 @@ class FitSettings(Section):
     """Adam's rate; it is held, then decays linearly to zero."""
     decay_start: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.5
     """The share of training after which the rate decays."""
-    ema: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.999
-    """Momentum of the averaged weights that are kept; 0 keeps the last ones."""
+    averaging: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.02
+    """The kept weights are a moving average over this share of training; 0 keeps the last ones."""
     evaluate_every: Positive = 1
     """Epochs between two evaluations on the validation set."""
 

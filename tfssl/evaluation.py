@@ -63,8 +63,8 @@ def calibration_error(probabilities, label, bins=15):
 def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):
     """Mean loss terms (nats) of the model on stored inputs, by the model's own names."""
     dataset = pipelines.evaluation(x, label, num_classes, batch_size, preprocessing)
-    if model.optimizer is None:
-        model.compile()
+    if not model.compiled:
+        model.compile(jit_compile=False)
     terms = model.evaluate(dataset, return_dict=True, verbose=0)
     return {name: float(value) for name, value in terms.items()}
 

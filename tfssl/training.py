@@ -128,7 +128,7 @@ def train(settings, run_dir, resume=False, source=None):
         class_names=np.array(experiment.source.class_names),
         **experiment.preprocessing.arrays(),
     )
-    trainer = Trainer(experiment, folder, strategy)
+    trainer = Trainer(experiment, strategy, folder)
     model, classifier = trainer.run(m1)
     folder.save_model("model.keras", model)
     if classifier is not None:
@@ -186,17 +186,24 @@ def evaluate_experiment(experiment, model, classifier):
 
 
 class Trainer:
-    """Builds and fits the networks of one experiment, with their checkpoints and logs.
+    """Builds and fits the networks of one experiment.
+
+    Args:
+      experiment: an `Experiment`.
+      strategy: from `devices.make_strategy`.
+      folder: a `RunFolder` for checkpoints and logs, or None to keep everything in memory.
+      verbose: whether to show progress.
 
     Attributes:
       history: {stage: one dictionary per epoch}.
     """
 
-    def __init__(self, experiment, folder, strategy):
+    def __init__(self, experiment, strategy, folder=None, verbose=True):
         self.experiment = experiment
         self.settings = experiment.settings
-        self.folder = folder
         self.strategy = strategy
+        self.folder = folder
+        self.verbose = verbose
         self.history = {}
 
     def run(self, m1=None):
@@ -326,23 +333,20 @@ class Trainer:
           validation: dataset or None.
         """
         steps = pipelines.steps_per_epoch(num_examples, settings.batch_size)
+        all_steps = settings.epochs * steps
+        window = max(2.0, settings.averaging * all_steps)
         with self.strategy.scope():
             optimizer = keras.optimizers.Adam(
-                HoldThenDecay(
-                    settings.learning_rate, settings.epochs * steps, settings.decay_start
-                ),
-                use_ema=settings.ema > 0,
-                ema_momentum=settings.ema or 0.99,
+                HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start),
+                use_ema=settings.averaging > 0,
+                ema_momentum=1.0 - 1.0 / window,
             )
             network.compile(
                 optimizer=optimizer,
                 jit_compile=devices.use_jit(self.settings.device.jit_compile),
                 steps_per_execution=largest_divisor(steps, MAX_STEPS_PER_CALL),
             )
-            network.optimizer.build(network.trainable_variables)
-        stage_folder = self.folder / stage
-        stage_folder.mkdir(exist_ok=True)
-        checkpoint = Checkpoint(stage_folder / "checkpoint.npz", self.settings.checkpoint_seconds)
+        checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
         if done < settings.epochs:
             start_step = done * steps * self.strategy.num_replicas_in_sync
@@ -361,14 +365,20 @@ class Trainer:
             weight.assign(average)
         self.history[stage] = checkpoint.history
 
+    def checkpoint_path(self, stage):
+        if self.folder is None:
+            return None
+        (self.folder / stage).mkdir(exist_ok=True)
+        return self.folder / stage / "checkpoint.npz"
+
     def callbacks(self, stage, whole):
+        callbacks = [AveragedWeights(), StopOnNaN()]
+        if self.verbose:
+            callbacks.append(ShowProgress(stage))
+        if self.folder is None:
+            return callbacks
         logs = self.folder / "tensorboard" / stage
-        callbacks = [
-            AveragedWeights(),
-            StopOnNaN(),
-            keras.callbacks.TensorBoard(logs, write_graph=False),
-            ShowProgress(stage),
-        ]
+        callbacks.append(keras.callbacks.TensorBoard(logs, write_graph=False))
         if self.experiment.source.image_shape is not None:
             preprocessing = self.experiment.preprocessing
             x = preprocessing(self.experiment.split.x_train[:NUM_PICTURES])
