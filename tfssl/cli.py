@@ -45,8 +45,14 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
 ):
     """Train one experiment, evaluate it and write a run folder."""
+    from tfssl import runs
+
     settings = load_settings(config, overrides or ())
     run_dir = run_dir or Path("runs") / f"{Path(settings.data.name).stem}_{settings.model}"
+    if resume:
+        runs.RunFolder.open(run_dir).check_settings(settings)
+    else:
+        runs.RunFolder(run_dir).check_new()
     with quiet_tensorflow():
         from tfssl import training
     run = training.train(settings, run_dir, resume)
@@ -58,8 +64,10 @@ def train(
 @app.command(epilog="Example:  tfssl evaluate runs/digits_m1m2")
 def evaluate(run: RunArgument):
     """Measure a trained run again on its validation and test points."""
+    from tfssl import runs
+
     with quiet_tensorflow():
-        from tfssl import runs, training
+        from tfssl import training
     trained = runs.TrainedRun(run)
     experiment = training.Experiment.prepare(trained.settings)
     print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
@@ -74,14 +82,13 @@ def predict(
     ),
 ):
     """Classify new inputs into a CSV file: id, label, probability of each class."""
-    from tfssl import predictions
+    from tfssl import predictions, runs
     from tfssl.data.sources import read_inputs
 
     predictions.check_output(output)
     x = read_inputs(inputs)
     with quiet_tensorflow():
-        from tfssl import runs
-    trained = runs.TrainedRun(run)
+        trained = runs.TrainedRun(run)
     predictions.write_csv(output, trained.probabilities(x), trained.class_names)
     console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
 

@@ -55,15 +55,19 @@ class RunFolder:
     def __truediv__(self, name):
         return self.path / name
 
-    @classmethod
-    def create(cls, path, settings):
-        """A new folder with its settings; an existing one is never touched."""
-        folder = cls(path)
+    def check_new(self):
+        """Fail if the folder exists: a run never writes over another."""
         expect(
-            not folder.path.exists(),
-            f"the run folder {folder.path} must not exist yet",
+            not self.path.exists(),
+            f"the run folder {self.path} must not exist yet",
             hint="Choose another --run-dir, or continue it with --resume.",
         )
+
+    @classmethod
+    def create(cls, path, settings):
+        """A new folder with its settings."""
+        folder = cls(path)
+        folder.check_new()
         try:
             folder.path.mkdir(parents=True)
         except OSError as error:
@@ -90,16 +94,13 @@ class RunFolder:
         )
         return folder
 
-    @classmethod
-    def resume(cls, path, settings):
-        """An interrupted run with the same settings."""
-        folder = cls.open(path)
+    def check_settings(self, settings):
+        """Fail unless the run has these settings: only then can it be resumed."""
         expect(
-            folder.settings() == settings,
-            f"the settings must equal those of {folder.path} to resume it",
+            self.settings() == settings,
+            f"the settings must equal those of {self.path} to resume it",
             hint="Resume without changing settings, or start a new run.",
         )
-        return folder
 
     def write_status(self, status, seed):
         record = {"format": FORMAT, "status": status, "seed": seed}

@@ -117,7 +117,8 @@ def train(settings, run_dir, resume=False, source=None):
     check_batch_sizes(settings, strategy)
     m1 = None if settings.m1.run is None else reuse_m1(settings.m1.run, experiment)
     if resume:
-        folder = runs.RunFolder.resume(run_dir, settings)
+        folder = runs.RunFolder.open(run_dir)
+        folder.check_settings(settings)
         if folder.read_json("run.json")["status"] == "finished":
             return runs.TrainedRun(folder.path)
     else:
@@ -346,6 +347,8 @@ class Trainer:
                 jit_compile=devices.use_jit(self.settings.device.jit_compile),
                 steps_per_execution=largest_divisor(steps, MAX_STEPS_PER_CALL),
             )
+            # Variables created inside the first step would make TensorFlow trace it twice.
+            network.optimizer.build(network.trainable_variables)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
         if done < settings.epochs:

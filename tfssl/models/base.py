@@ -48,12 +48,6 @@ class GenerativeModel(keras.Model):
     def metrics(self):
         return list(self._trackers.values())
 
-    def compile(self, *args, **kwargs):
-        super().compile(*args, **kwargs)
-        if self.optimizer is not None:
-            # Variables created inside the first step would make TensorFlow trace it twice.
-            self.optimizer.build(self.trainable_variables)
-
     def without_optimizer(self):
         """An uncompiled copy: what to keep of a trained model."""
         copy = type(self).from_config(self.get_config())

@@ -17,6 +17,7 @@ import tensorflow as tf
 from tfssl import distributions, noise
 from tfssl.errors import expect
 from tfssl.models.base import GenerativeModel
+from tfssl.models.m1 import M1
 from tfssl.models.m2 import M2
 
 # The authors' threshold on the standard deviation of E[z1|x] over the data.
@@ -165,15 +166,15 @@ class StackedM1M2(GenerativeModel):
     def get_config(self):
         return {
             **super().get_config(),
-            "m1": keras.saving.serialize_keras_object(self.m1),
-            "m2": keras.saving.serialize_keras_object(self.m2),
+            "m1": self.m1.get_config(),
+            "m2": self.m2.get_config(),
             "active": self.active,
         }
 
     @classmethod
     def from_config(cls, config):
-        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in ("m1", "m2")}
-        return cls(**{**config, **parts})
+        m1, m2 = M1.from_config(config["m1"]), LatentM2.from_config(config["m2"])
+        return cls(**{**config, "m1": m1, "m2": m2})
 
 
 def _with_inputs(transform, part):
