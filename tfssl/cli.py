@@ -93,6 +93,33 @@ def predict(
     console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
 
 
+@app.command(
+    epilog="Example:  tfssl study configs/digits_m2.toml configs/digits_m1m2.toml --splits 10"
+)
+def study(
+    configs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Settings files on the same data; M1, M2 and M1+M2 on digits if none."),
+    ] = None,
+    overrides: SetOption = None,
+    splits: Annotated[int, typer.Option(min=1, help="How many random splits.")] = 3,
+    folder: Annotated[
+        Path, typer.Option("--dir", help="Where results and runs go; finished cells are kept.")
+    ] = Path("runs/study"),
+):
+    """Compare models and baselines on the same splits: a table of mean errors."""
+    from tfssl.config import study_defaults
+
+    overrides = overrides or []
+    settings = [load_settings(path, overrides) for path in configs or ()]
+    settings = settings or study_defaults(overrides)
+    with quiet_tensorflow():
+        from tfssl import study as study_module
+    results = study_module.run_study(settings, range(splits), folder, console.print)
+    console.print(study_module.table(results))
+    console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
+
+
 def print_metrics(metrics):
     labels = metrics["labels"]
     console.print(
@@ -123,11 +150,13 @@ def quiet_tensorflow():
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        import tensorflow as tf  # noqa: F401
+        import tensorflow as tf
         import tensorflow_probability  # noqa: F401
     finally:
         os.dup2(saved, 2)
         os.close(saved)
+    # Every network is traced once; TensorFlow warns of it after the fifth.
+    tf.get_logger().setLevel("ERROR")
     yield
 
 

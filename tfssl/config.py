@@ -75,6 +75,8 @@ class M2Settings(FitSettings):
     hidden_units: HiddenUnits = (500,)
     labelled_batch_size: Positive = 20
     """Labelled examples per step."""
+    supervised_steps: Annotated[int, Field(ge=0)] = 0
+    """Steps on the labelled points alone, before the unlabelled ones join."""
     posterior_scale: Literal["x", "xy"] = "xy"
     """What sigma of q(z|x,y) depends on."""
     class_prior: tuple[Annotated[float, Field(gt=0, strict=False)], ...] | None = None
@@ -129,6 +131,17 @@ def load_settings(path=None, overrides=()):
     for override in overrides:
         _apply(values, override)
     return parse_settings(values, where=path)
+
+
+def study_defaults(overrides=()):
+    """The default comparison: M1 with two classifiers, M2 and M1+M2."""
+    variants = (
+        ["model=m1", "m1.classifier=svm"],
+        ["model=m1", "m1.classifier=tsvm"],
+        ["model=m2"],
+        ["model=m1m2"],
+    )
+    return [load_settings(None, [*overrides, *variant]) for variant in variants]
 
 
 def parse_settings(values, where=None):

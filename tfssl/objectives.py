@@ -8,16 +8,11 @@ the KL terms are analytic.
 Leading axes broadcast: a loss computed for every class has the shape [batch, num_classes].
 """
 
-import math
-
 import tensorflow as tf
-import tensorflow_probability as tfp
-
-tfd = tfp.distributions
 
 
 def reparameterise(q_z, noise):
-    """z = mu + sigma * epsilon, the location-scale transformation (eq. 9).
+    """z = mu + sigma * epsilon, the location-scale transformation (eq. 10).
 
     Args:
       q_z: diagonal Gaussian, event [latent_dim].
@@ -154,8 +149,3 @@ def weight_prior_loss(weights, num_examples):
       loss: [], nats per training example.
     """
     return tf.add_n([tf.nn.l2_loss(tf.cast(w, tf.float32)) for w in weights]) / num_examples
-
-
-def log_uniform(num_classes):
-    """log p(y) of a uniform prior over `num_classes` classes."""
-    return -math.log(num_classes)

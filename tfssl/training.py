@@ -303,11 +303,33 @@ class Trainer:
                 start_step,
             )
 
+        def supervised_batches():
+            return pipelines.semi_supervised(
+                labelled, None, m2.num_classes, batch_sizes, self.settings.seed, transform
+            )
+
+        if settings.supervised_steps and not self.has_checkpoint("m2"):
+            self.warm_start(m2, supervised_batches())
         validation = None
         if len(parts.x_validation):
             validation = self.validation(stored(parts.x_validation), settings, transform)
         size = len(labelled[1]) if unlabelled is None else len(unlabelled)
         self.fit("m2", m2, whole, settings, batches, size, validation)
+
+    def warm_start(self, m2, batches):
+        """Train M2 on labels alone: q(y|x) then starts from the labels, not from chance.
+
+        It is short, so an interrupted run repeats it; the result is the same.
+        """
+        settings = self.settings.m2
+        self.compile(m2, settings.learning_rate, settings.supervised_steps)
+        m2.fit(
+            devices.distribute(batches, self.strategy),
+            steps_per_epoch=settings.supervised_steps,
+            callbacks=[StopOnNaN()],
+            shuffle=False,
+            verbose=0,
+        )
 
     def validation(self, x, settings, transform):
         """One pass over the validation points, or None if there are none."""
@@ -335,20 +357,8 @@ class Trainer:
         """
         steps = pipelines.steps_per_epoch(num_examples, settings.batch_size)
         all_steps = settings.epochs * steps
-        window = max(2.0, settings.averaging * all_steps)
-        with self.strategy.scope():
-            optimizer = keras.optimizers.Adam(
-                HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start),
-                use_ema=settings.averaging > 0,
-                ema_momentum=1.0 - 1.0 / window,
-            )
-            network.compile(
-                optimizer=optimizer,
-                jit_compile=devices.use_jit(self.settings.device.jit_compile),
-                steps_per_execution=largest_divisor(steps, MAX_STEPS_PER_CALL),
-            )
-            # Variables created inside the first step would make TensorFlow trace it twice.
-            network.optimizer.build(network.trainable_variables)
+        rate = HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start)
+        self.compile(network, rate, steps, averaging_steps=settings.averaging * all_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
         if done < settings.epochs:
@@ -368,11 +378,31 @@ class Trainer:
             weight.assign(average)
         self.history[stage] = checkpoint.history
 
+    def compile(self, network, learning_rate, steps_per_epoch, averaging_steps=0.0):
+        """Give the network a new optimizer: Adam, with averaged weights if there is a window."""
+        with self.strategy.scope():
+            optimizer = keras.optimizers.Adam(
+                learning_rate,
+                use_ema=averaging_steps > 0,
+                ema_momentum=1.0 - 1.0 / max(2.0, averaging_steps),
+            )
+            network.compile(
+                optimizer=optimizer,
+                jit_compile=devices.use_jit(self.settings.device.jit_compile),
+                steps_per_execution=largest_divisor(steps_per_epoch, MAX_STEPS_PER_CALL),
+            )
+            # Variables created inside the first step would make TensorFlow trace it twice.
+            network.optimizer.build(network.trainable_variables)
+
     def checkpoint_path(self, stage):
         if self.folder is None:
             return None
         (self.folder / stage).mkdir(exist_ok=True)
         return self.folder / stage / "checkpoint.npz"
+
+    def has_checkpoint(self, stage):
+        path = self.checkpoint_path(stage)
+        return path is not None and path.exists()
 
     def callbacks(self, stage, whole):
         callbacks = [AveragedWeights(), StopOnNaN()]
@@ -410,7 +440,6 @@ class Trainer:
 
     def apply(self, function, x, batch_size=1000):
         """A model's function over stored inputs, a batch at a time."""
-        function = tf.function(function, reduce_retracing=True)
         parts = [
             function(self.experiment.preprocessing(x[first : first + batch_size])).numpy()
             for first in range(0, len(x), batch_size)

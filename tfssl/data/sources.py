@@ -108,11 +108,18 @@ def _from_file(path):
         f"{path} must hold arrays x and y (or x_train, y_train), and perhaps x_test and y_test",
         found=sorted(arrays),
     )
-    x, label = arrays[x_key], arrays[y_key]
-    x_test = arrays.get("x_test", x[:0])
-    label_test = arrays.get("y_test", label[:0])
-    x, label = _check_pair(x, label, f"{path}: {x_key}, {y_key}")
-    x_test, label_test = _check_pair(x_test, label_test, f"{path}: x_test, y_test", empty=True)
+    x, label = _check_pair(arrays[x_key], arrays[y_key], f"{path}: {x_key}, {y_key}")
+    expect(
+        ("x_test" in arrays) == ("y_test" in arrays),
+        f"{path} must hold both x_test and y_test or neither",
+        found=sorted(arrays),
+    )
+    x_test, label_test = _check_pair(
+        arrays.get("x_test", x[:0]),
+        arrays.get("y_test", label[:0]),
+        f"{path}: x_test, y_test",
+        empty=True,
+    )
     expect(
         x.shape[1:] == x_test.shape[1:],
         f"{path}: training and test inputs must have the same shape",
@@ -166,7 +173,8 @@ def _check_pair(x, label, where, empty=False):
         smallest=int(label.min(initial=NO_LABEL)),
     )
     if x.dtype != np.uint8:
-        x = x.astype(np.float32)
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf and is refused
+            x = x.astype(np.float32)
         expect(
             bool(np.isfinite(x).all()),
             f"{where}: inputs must be finite",
@@ -178,8 +186,9 @@ def _check_pair(x, label, where, empty=False):
 
 def _read_npz(path):
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        # Opened here, because NumPy leaves a file it cannot read open.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
@@ -188,7 +197,8 @@ def _read_npz(path):
 
 def _read_npy(path):
     try:
-        array = np.load(path, allow_pickle=False)
+        with open(path, "rb") as file:
+            array = np.load(file, allow_pickle=False)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
     except (ValueError, EOFError) as error:

@@ -1,0 +1,187 @@
+"""Sources: digits, .npz files good and bad, TFSSL_DATA_DIR, and TensorFlow Datasets."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from tfssl.data.sources import TFDS_NAMES, load_source, read_inputs
+from tfssl.errors import InputError
+
+
+def test_digits_are_whole_counts_up_to_16():
+    source = load_source("digits")
+    assert source.x.shape == (1797, 8, 8)
+    assert source.x.dtype == np.uint8
+    assert (source.x.min(), source.x.max(), source.levels) == (0, 16, 16)
+    assert source.num_classes == 10
+    np.testing.assert_array_equal(np.bincount(source.label)[:3], [178, 182, 177])
+
+
+def test_npz_with_minus_one_for_no_label(tmp_path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, x=np.ones((5, 3)), y=np.array([0, 1, -1, -1, 2]))
+    source = load_source(str(path))
+    assert source.name == "mine"
+    assert source.x.dtype == np.float32
+    assert source.class_names == ("0", "1", "2")
+    assert source.levels is None
+    assert len(source.x_test) == 0
+    np.testing.assert_array_equal(source.label, [0, 1, -1, -1, 2])
+
+
+def test_npz_with_images_test_points_and_names(tmp_path):
+    path = tmp_path / "mine.npz"
+    x = np.zeros((4, 6, 6), np.uint8)
+    np.savez(
+        path, x_train=x, y_train=[0, 1, 0, 1], x_test=x[:2], y_test=[1, 0], class_names=["a", "b"]
+    )
+    source = load_source(str(path))
+    assert source.class_names == ("a", "b")
+    assert source.levels == 255
+    assert source.image_shape == (6, 6)
+    np.testing.assert_array_equal(source.label_test, [1, 0])
+
+
+def test_named_data_comes_from_the_data_folder_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFSSL_DATA_DIR", str(tmp_path))
+    x = np.zeros((3, 28, 28), np.uint8)
+    np.savez(tmp_path / "mnist.npz", x_train=x, y_train=[0, 1, 2], x_test=x, y_test=[0, 1, 2])
+    source = load_source("mnist")
+    assert (source.name, source.num_classes, len(source.x)) == ("mnist", 3, 3)
+
+
+@pytest.mark.parametrize("name", ["mnist", "svhn_cropped", "smallnorb"])
+def test_tensorflow_datasets_on_disk(name, tmp_path, monkeypatch, rng):
+    """A few examples in the real data set's own format, written and read by TFDS itself."""
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    tfds_name, label_key = TFDS_NAMES[name]
+    builder = tfds.builder(tfds_name, data_dir=str(tmp_path))
+    features = builder.info.features
+    num_classes = features[label_key].num_classes
+
+    def dataset(count):
+        columns = {}
+        for key, spec in features.items():
+            if len(spec.shape) == 3:
+                columns[key] = rng.integers(0, 256, size=(count, *spec.shape)).astype(np.uint8)
+            elif spec.tf_dtype == tf.string:
+                columns[key] = [f"{i}" for i in range(count)]
+            else:
+                columns[key] = np.arange(count) % (num_classes if key == label_key else 2)
+        return columns["image"], tf.data.Dataset.from_tensor_slices(columns)
+
+    images, train = dataset(2 * num_classes)
+    tfds.dataset_builders.store_as_tfds_dataset(
+        name=tfds_name,
+        version=str(builder.version),
+        features=features,
+        split_datasets={"train": train, "test": dataset(3)[1]},
+        data_dir=str(tmp_path),
+    )
+    monkeypatch.setenv("TFSSL_DATA_DIR", str(tmp_path))
+    source = load_source(name)
+    assert source.class_names == tuple(features[label_key].names)
+    np.testing.assert_array_equal(np.bincount(source.label), [2] * num_classes)
+    assert len(source.x_test) == 3
+    images = images[..., 0] if images.shape[-1] == 1 else images
+    # TFDS shuffles what it stores: the images and their labels must still belong together.
+    expected = {(image.tobytes(), i % num_classes) for i, image in enumerate(images)}
+    found = zip(source.x, source.label, strict=True)
+    assert {(image.tobytes(), int(label)) for image, label in found} == expected
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x": np.ones((3, 2))}, r"must hold arrays x and y.*found=\['x'\]"),
+        ({"x": np.ones((3, 2)), "y": [0, 1]}, "must have the same length"),
+        ({"x": np.ones((3, 2)), "y": [0.0, 1.0, 2.0]}, "labels must be integers"),
+        ({"x": np.ones((3, 2)), "y": [0, 1, -2]}, "or -1 for no label.*smallest=-2"),
+        ({"x": np.ones(3), "y": [0, 1, 2]}, r"must have the shape \[N, ...\]"),
+        ({"x": np.full((3, 2), np.nan), "y": [0, 1, 1]}, "must be finite.*not_finite=6"),
+        ({"x": np.array([["a"], ["b"]]), "y": [0, 1]}, "uint8 images or numbers"),
+        ({"x": np.ones((0, 2)), "y": np.zeros(0, int)}, "at least one example"),
+        (
+            {"x": np.ones((2, 2)), "y": [0, 1], "x_test": np.ones((2, 3)), "y_test": [0, 1]},
+            "training and test inputs must have the same shape",
+        ),
+        ({"x": np.ones((2, 2)), "y": [0, 1], "class_names": ["a"]}, "must name every class"),
+    ],
+)
+def test_bad_files_are_explained(arrays, message, tmp_path):
+    np.savez(tmp_path / "bad.npz", **arrays)
+    with pytest.raises(InputError, match=message):
+        load_source(str(tmp_path / "bad.npz"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    x=hnp.arrays(
+        st.sampled_from([np.float32, np.float64, np.uint8, np.int64, np.bool_, np.complex64, "U3"]),
+        hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4),
+    ),
+    y=hnp.arrays(
+        st.sampled_from([np.int64, np.uint8, np.float32, np.bool_, "U2"]),
+        hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=4),
+    ),
+)
+def test_any_arrays_load_or_raise_an_input_error(x, y, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "any.npz"
+    np.savez(path, x=x, y=y)
+    try:
+        source = load_source(str(path))
+    except InputError:
+        return
+    assert len(source.x) == len(source.label) > 0
+    assert np.isfinite(source.x).all()
+    assert source.label.min() >= -1
+
+
+@settings(max_examples=100, deadline=None)
+@given(content=st.binary(max_size=200))
+def test_any_bytes_raise_an_input_error(content, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bytes")
+    for suffix in ("npz", "npy"):
+        path = folder / f"any.{suffix}"
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"any\.np"):
+            read_inputs(path)
+
+
+def test_truncated_file_is_corrupt(tmp_path):
+    path = tmp_path / "cut.npz"
+    np.savez(path, x=np.ones((100, 10)), y=np.zeros(100, int))
+    path.write_bytes(path.read_bytes()[:2000])
+    with pytest.raises(InputError, match="is not a valid .npz file"):
+        load_source(str(path))
+
+
+def test_pickled_objects_are_refused(tmp_path):
+    path = tmp_path / "objects.npz"
+    np.savez(path, x=np.array([{"a": 1}], dtype=object), y=[0])
+    with pytest.raises(InputError, match="is not a valid .npz file"):
+        load_source(str(path))
+
+
+def test_missing_and_unknown_names():
+    with pytest.raises(InputError, match=r"cannot read nowhere\.npz"):
+        load_source("nowhere.npz")
+    with pytest.raises(InputError, match="must be one of digits, mnist.*name='mnits'"):
+        load_source("mnits")
+
+
+def test_read_inputs(tmp_path):
+    x = np.arange(6).reshape(3, 2)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "x.npz", x=x)
+    np.savez(tmp_path / "no.npz", other=x)
+    np.testing.assert_array_equal(read_inputs(tmp_path / "x.npy"), x)
+    np.testing.assert_array_equal(read_inputs(tmp_path / "x.npz"), x)
+    with pytest.raises(InputError, match="must hold an array `x`"):
+        read_inputs(tmp_path / "no.npz")
+    with pytest.raises(InputError, match="must be an .npz or .npy file"):
+        read_inputs(tmp_path / "x.txt")
