@@ -95,6 +95,7 @@ class DistributionLayer(keras.layers.Layer):
         self.input_dim = input_dim
         self.seed = seed
         self.linear = dense(self.parameters_per_dim * dim, input_dim, seed, dtype="float32")
+        self.built = True
 
     def call(self, features):
         return self.linear(features)

@@ -6,6 +6,7 @@ rest in memory.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,6 +28,9 @@ from tfssl.errors import expect
 from tfssl.training import Experiment, Trainer, check_batch_sizes
 
 Array = npt.NDArray[Any]
+
+BLOCK = 64
+BATCH_SIZE = 16 * BLOCK
 
 
 class SemiSupervisedClassifier(
@@ -133,25 +137,32 @@ class SemiSupervisedClassifier(
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities of the classes, [n, n_classes]; of "tsvm" and "svm", not calibrated."""
-        return evaluation.class_probabilities(
-            self.model_, self.classifier_, self.preprocessing_, self._check_inputs(X)
-        ).astype(np.float32)
+        X, n = self._check_inputs(X)
+        probabilities = evaluation.class_probabilities(
+            self.model_, self.classifier_, self.preprocessing_, X, BATCH_SIZE
+        )
+        return probabilities[:n].astype(np.float32)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        # Not inline: `classes_` does not exist before `predict_proba` has checked for a fit.
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
     def transform(self, X: npt.ArrayLike) -> Array:
-        """Means of the latents: E[z|x] of M1 or M2, [n, latent_dim], E[z1|x] of M1+M2."""
-        X = self._check_inputs(X)
-        batches = (self.preprocessing_(X[rows]) for rows in gen_batches(len(X), 1000))
-        return np.concatenate([self.model_.latents(x).numpy() for x in batches])
+        """Means of the latents, [n, latent_dim]: E[z|x] of M1 or M2, E[z1|x] of M1+M2."""
+        X, n = self._check_inputs(X)
+        batches = (self.preprocessing_(X[rows]) for rows in gen_batches(len(X), BATCH_SIZE))
+        return np.concatenate([self.model_.latents(x).numpy() for x in batches])[:n]
 
-    def _check_inputs(self, X):
+    def _check_inputs(self, X) -> tuple[Array, int]:
+        """X, some rows repeated to make full blocks, and the number of rows to keep."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float32, reset=False)
         self.preprocessing_.check(X, "X")
-        return X
+        # TensorFlow rounds the rows of an incomplete block differently: with full ones, what a
+        # point gets does not depend on its place among others.
+        return np.resize(X, (math.ceil(len(X) / BLOCK) * BLOCK, X.shape[1])), len(X)
 
     def _check_labels(self, y):
         """Sets `classes_` and returns y as integers: [n], an index into `classes_` or -1."""
@@ -227,7 +238,7 @@ class SemiSupervisedClassifier(
 
     @property
     def _n_features_out(self):
-        return (self.model_ if self.model == "m2" else self.model_).latent_dim
+        return getattr(self.model_, "m1", self.model_).latent_dim
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

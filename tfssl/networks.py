@@ -71,6 +71,7 @@ class MLP(keras.layers.Layer):
             if condition_dim
             else None
         )
+        self.built = True
 
     def call(self, x, condition=None):
         features = self.linears[0](x)

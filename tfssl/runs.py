@@ -126,7 +126,7 @@ class RunFolder:
 
     def save_model(self, name, model):
         with atomic_path(self / name) as temporary:
-            model.without_optimizer().save(temporary)
+            model.save(temporary)
 
     def load_model(self, name):
         import keras

@@ -196,7 +196,8 @@ class Trainer:
       verbose: whether to show progress.
 
     Attributes:
-      history: {stage: one dictionary per epoch}.
+      history: {stage: one dictionary per epoch}; with nobody watching (no folder, no validation,
+        not verbose), short epochs are reported several at a time.
     """
 
     def __init__(self, experiment, strategy, folder=None, verbose=True):
@@ -208,12 +209,16 @@ class Trainer:
         self.history = {}
 
     def run(self, m1=None):
-        """Train what `settings.model` asks for: (model, classifier or None)."""
+        """Train what `settings.model` asks for: (model, classifier or None).
+
+        The model is a copy without its optimizer and without the devices it was trained on.
+        """
         if self.settings.model == "m2":
-            return self.train_m2(), None
+            return self.train_m2().without_optimizer(), None
         m1 = m1 or self.train_m1()
         if self.settings.model == "m1m2":
-            return self.train_stack(m1), None
+            return self.train_stack(m1).without_optimizer(), None
+        m1 = m1.without_optimizer()
         return m1, self.train_classifier(m1)
 
     def train_m1(self):
@@ -356,18 +361,22 @@ class Trainer:
           validation: dataset or None.
         """
         steps = pipelines.steps_per_epoch(num_examples, settings.batch_size)
-        all_steps = settings.epochs * steps
+        all_steps, epochs = settings.epochs * steps, settings.epochs
+        if self.folder is None and validation is None and not self.verbose:
+            # Keras takes longer over the end of an epoch than over a dozen small steps.
+            together = largest_divisor(epochs, max(1, MAX_STEPS_PER_CALL // steps))
+            steps, epochs = steps * together, epochs // together
         rate = HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start)
         self.compile(network, rate, steps, averaging_steps=settings.averaging * all_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
-        if done < settings.epochs:
+        if done < epochs:
             start_step = done * steps * self.strategy.num_replicas_in_sync
             network.fit(
                 devices.distribute(batches(start_step), self.strategy),
                 steps_per_epoch=steps,
                 initial_epoch=done,
-                epochs=settings.epochs,
+                epochs=epochs,
                 validation_data=validation,
                 validation_freq=settings.evaluate_every,
                 callbacks=[*self.callbacks(stage, whole), checkpoint],
@@ -380,6 +389,9 @@ class Trainer:
 
     def compile(self, network, learning_rate, steps_per_epoch, averaging_steps=0.0):
         """Give the network a new optimizer: Adam, with averaged weights if there is a window."""
+        # Keras 3.15 cannot run several steps in one call on several replicas.
+        single = self.strategy.num_replicas_in_sync == 1
+        steps_per_call = largest_divisor(steps_per_epoch, MAX_STEPS_PER_CALL) if single else 1
         with self.strategy.scope():
             optimizer = keras.optimizers.Adam(
                 learning_rate,
@@ -389,7 +401,7 @@ class Trainer:
             network.compile(
                 optimizer=optimizer,
                 jit_compile=devices.use_jit(self.settings.device.jit_compile),
-                steps_per_execution=largest_divisor(steps_per_epoch, MAX_STEPS_PER_CALL),
+                steps_per_execution=steps_per_call,
             )
             # Variables created inside the first step would make TensorFlow trace it twice.
             network.optimizer.build(network.trainable_variables)

@@ -10,7 +10,7 @@ For every class k, against the rest, f_k(x) = phi(x) . w_k + b_k minimises
 The constraint keeps the unlabelled points from all falling on one side.  With features centred on
 the unlabelled mean it reads b_k = 2 r_k - 1, so the bias is a constant and no multiplier is needed.
 J is not convex: C* grows from zero, where J is that of the ordinary SVM and convex, and each step
-starts at the solution of the step before.
+starts at the solution of the step before.  What it finds is a local minimum near the ordinary SVM.
 
 Reference: O. Chapelle and A. Zien, "Semi-supervised classification by low density separation",
 AISTATS 2005.
@@ -26,8 +26,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -48,22 +47,20 @@ def labelled_loss(scores: Array, signs: Array) -> tuple[Array, Array]:
       signs: [n, outputs], s, +1 or -1.
 
     Returns:
-      loss: [n, outputs].
-      gradient: [n, outputs], d loss / d f = -2 s max(0, 1 - s f).
+      loss, and its gradient -2 s max(0, 1 - s f) in f: [n, outputs] each.
     """
     slack = np.maximum(0.0, 1.0 - signs * scores)
     return slack**2, -2.0 * signs * slack
 
 
 def unlabelled_loss(scores: Array) -> tuple[Array, Array]:
-    """Smooth stand-in for the hinge of the likelier label, exp(-3 f^2).
+    """Smooth stand-in for the hinge of the likelier label, exp(-3 f^2): one on the boundary.
 
     Args:
       scores: [n, outputs], f.
 
     Returns:
-      loss: [n, outputs], one on the decision boundary and small outside the margin.
-      gradient: [n, outputs], d loss / d f = -6 f exp(-3 f^2).
+      loss, and its gradient -6 f exp(-3 f^2) in f: [n, outputs] each.
     """
     loss = np.exp(-3.0 * scores**2)
     return loss, -6.0 * scores * loss
@@ -82,8 +79,7 @@ def objective(
       C, C_star: weight of each labelled and of each unlabelled point.
 
     Returns:
-      value: J.
-      gradient: [features + 1, outputs], dJ / d parameters.
+      J, and its gradient in the parameters: [features + 1, outputs].
     """
     weights = np.vstack([parameters[:-1], np.zeros_like(parameters[:1])])
     loss, slope = labelled_loss(labelled @ parameters, signs)
@@ -94,10 +90,6 @@ def objective(
         value += C_star * loss.sum(dtype=np.float64)
         gradient += C_star * (unlabelled.T @ slope)
     return float(value), gradient
-
-
-def _positive(value: Any, kind: Any = Real) -> bool:
-    return isinstance(value, kind) and 0 < float(value) < np.inf
 
 
 class TransductiveSVM(ClassifierMixin, BaseEstimator):
@@ -123,8 +115,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     Attributes:
       classes_: [n_classes], the sorted labels.
       class_prior_: [n_classes], r.
-      coef_: [features, outputs], w; one output if there are two classes, else one for each.
-      intercept_: [outputs], b.
+      coef_, intercept_: w [features, outputs] and b [outputs], one output for two classes.
       n_iter_: L-BFGS iterations, over all annealing steps.
     """
 
@@ -161,15 +152,16 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         expect(y.dtype.kind in "biuf", f"`y` must hold integers, {coding}", dtype=str(y.dtype))
         has_label = y != -1
         self.classes_ = np.unique(y[has_label])
-        received = self.classes_.tolist()
-        expect(len(received) >= 2, f"`y` must name more than one class, {coding}", classes=received)
+        several = f"`y` must name more than one class, {coding}"
+        expect(len(self.classes_) > 1, several, classes=self.classes_.tolist())
         self.class_prior_ = self._prior(y[has_label])
 
         self.feature_map_ = self._fit_feature_map(X)
         phi = self._features(X)
         n_unlabelled = np.sum(~has_label)
-        centre = ~has_label @ phi / max(n_unlabelled, 1)
-        centre[-1] = 0.0
+        reference = ~has_label if n_unlabelled else has_label
+        centre = reference @ phi / reference.sum()
+        centre[-1] = 0.0  # the column of ones stays
         phi -= centre
         # Single precision halves the time of the two products that dominate the fit.
         labelled, unlabelled = phi[has_label], phi.astype(np.float32)[~has_label]
@@ -178,10 +170,9 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         parameters = np.zeros((phi.shape[1], signs.shape[1]))
         parameters[-1] = 2.0 * self.class_prior_[outputs] - 1.0
 
-        def value_and_gradient(flat: Array, C_star: float) -> tuple[float, Array]:
-            value, gradient = objective(
-                flat.reshape(parameters.shape), labelled, signs, unlabelled, self.C, C_star
-            )
+        def evaluate(flat: Array, C_star: float) -> tuple[float, Array]:
+            current = flat.reshape(parameters.shape)
+            value, gradient = objective(current, labelled, signs, unlabelled, self.C, C_star)
             if n_unlabelled:
                 gradient[-1] = 0.0  # the constraint fixes the bias
             return value, gradient.ravel()
@@ -190,8 +181,8 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         options = {"maxiter": self.max_iter, "ftol": self.tol}
         self.n_iter_ = 0
         for share in ANNEALING if n_unlabelled else [0.0]:
-            start, args = parameters.ravel(), (share * C_star,)
-            result = minimize(value_and_gradient, start, args, "L-BFGS-B", True, options=options)
+            start, weight = parameters.ravel(), share * C_star
+            result = minimize(evaluate, start, weight, "L-BFGS-B", jac=True, options=options)
             parameters = result.x.reshape(parameters.shape)
             self.n_iter_ += result.nit
         if result.nit >= self.max_iter:
@@ -214,28 +205,29 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(1)]
 
     def _check_parameters(self) -> None:
+        def positive(value: Any, kind: Any = Real) -> bool:
+            return isinstance(value, kind) and 0 < float(value) < np.inf
+
         checks = {
             "kernel": (self.kernel in ("linear", "rbf"), '"linear" or "rbf"'),
-            "C": (_positive(self.C), "a positive number"),
-            "unlabelled_weight": (_positive(self.unlabelled_weight), "a positive number"),
-            "gamma": (self.gamma == "scale" or _positive(self.gamma), '"scale" or positive'),
-            "n_components": (_positive(self.n_components, Integral), "a positive integer"),
-            "max_iter": (_positive(self.max_iter, Integral), "a positive integer"),
-            "tol": (_positive(self.tol), "a positive number"),
+            "C": (positive(self.C), "a positive number"),
+            "unlabelled_weight": (positive(self.unlabelled_weight), "a positive number"),
+            "gamma": (self.gamma == "scale" or positive(self.gamma), '"scale" or positive'),
+            "n_components": (positive(self.n_components, Integral), "a positive integer"),
+            "max_iter": (positive(self.max_iter, Integral), "a positive integer"),
+            "tol": (positive(self.tol), "a positive number"),
         }
         for name, (valid, requirement) in checks.items():
             expect(valid, f"`{name}` must be {requirement}", **{name: getattr(self, name)})
 
     def _prior(self, labels: Array) -> Array:
         """r: [n_classes], from `class_prior`."""
-        n = len(self.classes_)
-        if isinstance(self.class_prior, str):
+        n, prior = len(self.classes_), self.class_prior
+        if isinstance(prior, str):
             shares = np.mean(labels[:, None] == self.classes_, axis=0)
-            named = {"labelled": shares, "uniform": np.full(n, 1.0 / n)}
-            prior = named.get(self.class_prior, np.empty(0))
-        else:
-            prior = np.asarray(self.class_prior, dtype=np.float64)
-        valid = prior.shape == (n,) and bool(np.all(prior >= 0)) and np.isclose(prior.sum(), 1.0)
+            prior = {"labelled": shares, "uniform": np.full(n, 1.0 / n)}.get(prior, prior)
+        prior = np.asarray(prior)  # an unknown name has no shape
+        valid = prior.shape == (n,) and np.all(prior >= 0) and np.isclose(prior.sum(), 1.0)
         requirement = f'`class_prior` must be "labelled", "uniform" or {n} probabilities'
         expect(valid, requirement, class_prior=self.class_prior)
         return prior
@@ -243,18 +235,15 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     def _features(self, X: Array) -> Array:
         """phi(x), and one in the last column for the bias: [n, features + 1]."""
         # A few thousand rows at a time: the kernel matrix is never held whole.
-        batches = [X[rows] for rows in gen_batches(len(X), 4096)]
-        return np.concatenate(
-            [np.column_stack([self.feature_map_.transform(x), np.ones(len(x))]) for x in batches]
-        )
+        batches = (self.feature_map_.transform(X[rows]) for rows in gen_batches(len(X), 4096))
+        return np.concatenate([np.column_stack([phi, np.ones(len(phi))]) for phi in batches])
 
     def _fit_feature_map(self, X: Array) -> Any:
-        """phi, centred first, as precision is lost if X lies far from zero."""
-        centring = StandardScaler(with_std=False)
+        """phi, the identity if linear."""
         if self.kernel == "linear":
-            return centring.fit(X)
+            return FunctionTransformer().fit(X)
         gamma = 1.0 / (X.shape[1] * X.var() or 1.0) if self.gamma == "scale" else self.gamma
         n_components = min(self.n_components, len(X))
         nystroem = Nystroem(gamma=gamma, n_components=n_components, random_state=self.random_state)
         # Nystroem draws rows by their position: sorted, the draw does not depend on their order.
-        return make_pipeline(centring, nystroem).fit(X[np.lexsort(X.T)])
+        return nystroem.fit(X[np.lexsort(X.T)])

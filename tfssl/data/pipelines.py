@@ -17,6 +17,10 @@ from tfssl.errors import expect
 # Two streams of one run must not be shuffled alike.
 LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
 
+# Nothing here is left to tune, and tuning every pass as if it were new takes longer and longer.
+FIXED = tf.data.Options()
+FIXED.autotune.enabled = False
+
 
 def steps_per_epoch(num_unlabelled, batch_size):
     """How many batches cover the unlabelled set once, the last one reaching into the next pass."""
@@ -111,4 +115,5 @@ def _shuffled_rows(count, batch_size, stream, start_step):
         return tf.data.Dataset.from_tensor_slices(order)
 
     passes = tf.data.Dataset.range(first_pass, np.iinfo(np.int64).max)
-    return passes.flat_map(permutation).skip(skipped).batch(batch_size, drop_remainder=True)
+    rows = passes.flat_map(permutation).skip(skipped).batch(batch_size, drop_remainder=True)
+    return rows.with_options(FIXED)

@@ -1,0 +1,107 @@
+"""Settings: defaults, files, overrides, and messages that name the nearest valid key."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tfssl.config import Settings, dump_settings, load_settings, parse_settings
+from tfssl.errors import InputError
+
+CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_config_is_valid_and_named_after_its_data_and_model(path):
+    settings = load_settings(path)
+    assert path.stem.startswith(f"{settings.data.name}_{settings.model}")
+
+
+def test_dump_and_parse_are_inverse(tmp_path):
+    settings = load_settings(None, ["m2.class_prior=[0.25, 0.75]", "m1.hidden_units=[7]"])
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(dump_settings(settings)))
+    assert load_settings(path) == settings
+
+
+def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text('model = "m2"\n[m2]\nepochs = 3\n')
+    settings = load_settings(path, ["m2.epochs=7", "data.name=mnist", "m2.learning_rate=1"])
+    assert (settings.model, settings.m2.epochs, settings.data.name) == ("m2", 7, "mnist")
+    assert settings.m2.learning_rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("m2.epoch=3", "unknown setting `m2.epoch`; did you mean `m2.epochs`?"),
+        ("modle=m2", "unknown setting `modle`; did you mean `model`?"),
+        ("data.zzz=1", "unknown setting `data.zzz`; valid names: data.name, data.num_labelled"),
+        ("m2.epochs=many", r"`m2.epochs`: Input should be a valid integer.*Received: 'many'"),
+        ("m2.epochs=2.5", "`m2.epochs`: Input should be a valid integer"),
+        ("m2.epochs=0", "`m2.epochs`: Input should be greater than 0"),
+        ("m2.epochs=true", "`m2.epochs`: Input should be a valid integer"),
+        ("m2.learning_rate=nan", "`m2.learning_rate`"),
+        ("model=m3", "`model`: Input should be 'm1', 'm2' or 'm1m2'"),
+        ("m1.hidden_units=[]", "`m1.hidden_units`"),
+        ("m2.class_prior=[0.5, 0.4]", "must sum to 1"),
+        ("seed=-1", "`seed`: Input should be greater than or equal to 0"),
+        ("m2", "an override must have the form key=value"),
+        ("=3", "an override must have the form key=value"),
+        ("model.kind=m2", "`model`"),
+    ],
+)
+def test_bad_overrides_are_explained(override, message):
+    with pytest.raises(InputError, match=message):
+        load_settings(None, [override])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "model = ", "is not a valid TOML file"),
+        ("a.json", "{", "is not a valid JSON file"),
+        ("a.json", "[1]", "must hold a table of settings"),
+        ("a.yaml", "model: m2", "settings must be a .toml or .json file"),
+        ("a.toml", "[m2]\nepohcs = 3", "did you mean `m2.epochs`"),
+    ],
+)
+def test_bad_files_are_explained(name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_settings(tmp_path / name)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(InputError, match="cannot read settings .*No such file"):
+        load_settings(tmp_path / "none.toml")
+
+
+KEYS = ["model", "seed", "m2", "m2.epochs", "data.name", "m1.hidden_units", "x", "", "m2.a.b"]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(st.sampled_from(KEYS) | st.text(max_size=8), st.text(max_size=8))
+def test_any_override_gives_settings_or_an_input_error(key, value):
+    try:
+        assert isinstance(load_settings(None, [f"{key}={value}"]), Settings)
+    except InputError:
+        pass
+
+
+@hypothesis_settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from([*Settings.model_fields, "x"]), json_values, max_size=3))
+def test_any_values_give_settings_or_an_input_error(values):
+    try:
+        assert isinstance(parse_settings(values), Settings)
+    except InputError:
+        pass

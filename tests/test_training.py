@@ -1,0 +1,268 @@
+"""Runs: what the folder holds, exact resumption after SIGKILL, several devices, bad input."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfssl import runs, training
+from tfssl.callbacks import TrainingDiverged
+from tfssl.config import load_settings
+from tfssl.errors import InputError
+
+SMALL = [
+    "m1.epochs=2",
+    "m2.epochs=2",
+    "m1.hidden_units=[20]",
+    "m2.hidden_units=[20]",
+    "m1.latent_dim=10",
+    "m2.latent_dim=5",
+    "m2.supervised_steps=2",
+    "data.num_validation=60",
+]
+
+
+def small(*overrides):
+    return load_settings(None, [*SMALL, *overrides])
+
+
+@pytest.fixture(scope="module", params=["m1", "m2", "m1m2"])
+def run(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / request.param
+    return training.train(small(f"model={request.param}", "m1.classifier=svm"), folder)
+
+
+def test_the_run_folder_holds_everything(run):
+    folder = run.folder
+    record = folder.read_json("run.json")
+    assert record["status"] == "finished"
+    assert record["versions"]["tensorflow"] == tf.__version__
+    assert folder.settings() == run.settings
+    history = folder.read_json("history.json")
+    stages = {"m1": ["m1"], "m2": ["m2"], "m1m2": ["m1", "m2"]}[run.settings.model]
+    assert list(history) == stages
+    for epochs in history.values():
+        assert len(epochs) == 2
+        assert all(np.isfinite(list(epoch.values())).all() for epoch in epochs)
+        assert "val_loss" in epochs[-1]
+    with np.load(folder / "split.npz") as rows:
+        assert len(rows["labelled"]) == 50
+        assert len(rows["validation"]) == 60
+        assert len(rows["test"]) == 500
+    metrics = folder.read_json("metrics.json")
+    assert metrics["labels"] == {"training": 50, "model_selection": 60}
+    assert 0 < metrics["test"]["error"] < 1
+    leftovers = [p for p in folder.path.rglob("*") if p.name.startswith(".")]
+    assert leftovers == []
+
+
+def test_a_loaded_run_predicts_what_was_measured(run):
+    experiment = training.Experiment.prepare(run.settings)
+    probabilities = run.probabilities(experiment.split.x_test)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
+    error = np.mean(probabilities.argmax(axis=1) != experiment.split.label_test)
+    assert error == run.folder.read_json("metrics.json")["test"]["error"]
+
+
+def test_tensorboard_gets_every_term_pictures_and_embeddings(run):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    logs = run.folder / "tensorboard"
+    stage = "m1" if run.settings.model == "m1" else "m2"
+
+    def tags(folder, kind):
+        events = EventAccumulator(str(folder))
+        events.Reload()
+        return set(events.Tags()[kind])
+
+    network = run.model.m2 if run.settings.model == "m1m2" else run.model
+    terms = {f"epoch_{name}" for name in network.loss_names}
+    assert terms | {"epoch_learning_rate"} <= tags(logs / stage / "train", "tensors")
+    assert terms <= tags(logs / stage / "validation", "tensors")
+    pictures = {"reconstructions"} if stage == "m1" else {"reconstructions", "class_samples"}
+    assert pictures <= tags(logs / stage, "tensors")
+    assert "latents.tsv" in (logs / "projector_config.pbtxt").read_text()
+    vectors = np.loadtxt(logs / "latents.tsv")
+    metadata = (logs / "metadata.tsv").read_text().splitlines()
+    assert len(metadata) == len(vectors) + 1
+    assert metadata[0] == "predicted\tgiven"
+    given = [line.split("\t")[1] for line in metadata[1:]]
+    assert sum(label != "-" for label in given) == 50
+
+
+def test_an_existing_run_is_never_touched(run):
+    before = {p: p.stat().st_mtime_ns for p in run.folder.path.rglob("*")}
+    with pytest.raises(InputError, match="must not exist yet"):
+        training.train(run.settings, run.folder.path)
+    with pytest.raises(InputError, match="settings must equal those of"):
+        training.train(small("seed=9"), run.folder.path, resume=True)
+    assert training.train(run.settings, run.folder.path, resume=True).settings == run.settings
+    assert {p: p.stat().st_mtime_ns for p in run.folder.path.rglob("*")} == before
+
+
+def test_the_same_seed_gives_the_same_weights(run, tmp_path):
+    again = training.train(run.settings, tmp_path / "again")
+    for a, b in zip(run.model.get_weights(), again.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_trained_m1_can_be_reused(run, tmp_path):
+    if run.settings.model == "m2":
+        with pytest.raises(InputError, match=r"m1\.run must be a run of m1 or m1m2"):
+            training.train(small(f'm1.run="{run.folder.path}"'), tmp_path / "stack")
+        return
+    reused = training.train(small(f'm1.run="{run.folder.path}"'), tmp_path / "stack")
+    m1 = run.model if run.settings.model == "m1" else run.model.m1
+    for a, b in zip(m1.get_weights(), reused.model.m1.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert list(reused.folder.read_json("history.json")) == ["m2"]
+
+
+def test_damaged_and_foreign_runs_are_explained(run, tmp_path):
+    import shutil
+
+    def damaged(name, content):
+        copy = tmp_path / f"{name}_{len(content)}"
+        shutil.copytree(run.folder.path, copy)
+        (copy / name).write_bytes(content)
+        return copy
+
+    other_format = json.dumps({"format": 99}).encode()
+    with pytest.raises(InputError, match=r"must be a run of format 1\. Received: format=99"):
+        runs.TrainedRun(damaged("run.json", other_format))
+    with pytest.raises(InputError, match=r"run\.json is damaged"):
+        runs.TrainedRun(damaged("run.json", b"{"))
+    with pytest.raises(InputError, match=r"model\.keras is damaged"):
+        runs.TrainedRun(damaged("model.keras", b"not a model"))
+    with pytest.raises(InputError, match="must be a run folder"):
+        runs.TrainedRun(tmp_path / "nowhere")
+
+
+CUT_SETTINGS = ["m1.epochs=3", "m2.epochs=40", "checkpoint_seconds=0", "model=m1m2"]
+
+
+def command(folder, *arguments):
+    options = [f"--set={setting}" for setting in [*SMALL, *CUT_SETTINGS]]
+    return [sys.executable, "-m", "tfssl.cli", "train", "--run-dir", str(folder), *options, *arguments]
+
+
+def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
+    whole = training.train(load_settings(None, [*SMALL, *CUT_SETTINGS]), tmp_path / "whole")
+    cut = tmp_path / "cut"
+    process = subprocess.Popen(command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    checkpoint = cut / "m2" / "checkpoint.npz"
+    deadline = time.monotonic() + 240
+    while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (cut / "model.keras").exists()
+    with np.load(checkpoint) as file:
+        assert 0 < len(json.loads(str(file["history"]))) < 40
+    with pytest.raises(InputError, match="did not finish: continue it with"):
+        runs.TrainedRun(cut)
+    subprocess.run(command(cut, "--resume"), check=True, capture_output=True)
+    resumed = runs.TrainedRun(cut)
+    for a, b in zip(whole.model.get_weights(), resumed.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert resumed.folder.read_json("history.json") == whole.folder.read_json("history.json")
+
+
+MIRRORED = """
+import json, sys
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+from tfssl import training
+from tfssl.config import load_settings
+overrides = json.loads(sys.argv[1])
+for name in ("default", "mirrored"):
+    run = training.train(load_settings(None, [*overrides, f"device.strategy={name}"]), name)
+"""
+
+
+def test_two_devices_give_the_losses_of_one(tmp_path):
+    overrides = [*SMALL, "model=m1m2", "m1.epochs=3", "m2.epochs=3"]
+    arguments = [sys.executable, "-c", MIRRORED, json.dumps(overrides)]
+    subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
+    one, two = (runs.TrainedRun(tmp_path / name) for name in ("default", "mirrored"))
+    histories = [run.folder.read_json("history.json") for run in (one, two)]
+    for stage in ("m1", "m2"):
+        for a, b in zip(histories[0][stage], histories[1][stage], strict=True):
+            assert a.keys() == b.keys()
+            for name in a:
+                np.testing.assert_allclose(a[name], b[name], rtol=2e-3, err_msg=f"{stage} {name}")
+
+
+def test_a_batch_that_the_devices_cannot_share_is_refused():
+    class TwoReplicas:
+        num_replicas_in_sync = 2
+
+    with pytest.raises(InputError, match=r"`m1\.batch_size` must be a multiple of the number of"):
+        training.check_batch_sizes(load_settings(None, ["m1.batch_size=7"]), TwoReplicas())
+
+
+@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision_trains(precision, tmp_path):
+    run = training.train(small("model=m2", f"device.precision={precision}"), tmp_path / "run")
+    exact = training.train(small("model=m2"), tmp_path / "exact")
+    losses = [r.folder.read_json("history.json")["m2"][-1]["loss"] for r in (run, exact)]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=0.05)
+
+
+def test_divergence_stops_training_before_the_checkpoint_is_spoilt(tmp_path):
+    settings = small("model=m2", "m2.learning_rate=1e30", "m2.supervised_steps=0")
+    with pytest.raises(TrainingDiverged, match="training diverged in epoch 1"):
+        training.train(settings, tmp_path / "run")
+    assert not (tmp_path / "run" / "m2" / "checkpoint.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["data.num_labelled=9"], "at least one per class"),
+        (["data.num_labelled=2000"], "at most the labelled points there are"),
+        (["data.num_validation=1290"], "every class must have|at most the labelled points"),
+        (["m2.class_prior=[0.5, 0.5]"], "one probability per class.*classes=10"),
+        (["data.num_labelled=1237"], "every class must have|must be unlabelled points"),
+        (["m1.run=nowhere"], "nowhere must be a run folder"),
+        (["device.strategy=tpu"], "device.strategy=tpu needs a TPU"),
+    ],
+)
+def test_bad_settings_write_nothing(overrides, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        training.train(small(*overrides), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_unlabelled_points_is_an_error_unless_asked_for(tmp_path):
+    path = tmp_path / "all.npz"
+    rng = np.random.default_rng(0)
+    np.savez(path, x=rng.normal(size=(40, 3)), y=np.arange(40) % 2)
+    own = [f'data.name="{path}"', "likelihood=gaussian", "data.num_test=0", "data.num_validation=0"]
+    with pytest.raises(InputError, match="there must be unlabelled points"):
+        training.train(small(*own, "data.num_labelled=40"), tmp_path / "run")
+    run = training.train(small(*own, "data.num_labelled=all", "model=m2"), tmp_path / "run")
+    assert run.model.num_unlabelled == 0
+
+
+@pytest.mark.parametrize(("step", "rate"), [(0, 0.1), (50, 0.1), (75, 0.05), (100, 0.0)])
+def test_the_rate_is_held_then_falls_to_zero(step, rate):
+    schedule = training.HoldThenDecay(0.1, steps=100, decay_start=0.5)
+    np.testing.assert_allclose(schedule(step), rate, atol=1e-8)
+    copy = keras.optimizers.schedules.deserialize(
+        keras.optimizers.schedules.serialize(schedule), {"HoldThenDecay": training.HoldThenDecay}
+    )
+    np.testing.assert_allclose(copy(step), rate, atol=1e-8)
+
+
+@pytest.mark.parametrize(("number", "limit", "divisor"), [(13, 64, 13), (499, 64, 1), (500, 64, 50)])
+def test_largest_divisor(number, limit, divisor):
+    assert training.largest_divisor(number, limit) == divisor
