@@ -105,9 +105,7 @@ def test_unlabelled_loss_is_tight_at_the_posterior_and_larger_elsewhere(rng):
 def test_unlabelled_loss_equals_a_loop_over_classes(rng):
     losses, logits = rng.normal(size=(2, 5, 3))
     q = special.softmax(logits, axis=1)
-    expected = [
-        sum(q[i, k] * (losses[i, k] + np.log(q[i, k])) for k in range(3)) for i in range(5)
-    ]
+    expected = [sum(q[i, k] * (losses[i, k] + np.log(q[i, k])) for k in range(3)) for i in range(5)]
     np.testing.assert_allclose(objectives.unlabelled_loss(losses, logits), expected, rtol=1e-6)
 
 

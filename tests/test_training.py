@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 
 from tfssl import runs, training
-from tfssl.callbacks import TrainingDiverged
+from tfssl.callbacks import DivergenceError
 from tfssl.config import load_settings
 from tfssl.errors import InputError
 
@@ -149,7 +149,16 @@ CUT_SETTINGS = ["m1.epochs=3", "m2.epochs=40", "checkpoint_seconds=0", "model=m1
 
 def command(folder, *arguments):
     options = [f"--set={setting}" for setting in [*SMALL, *CUT_SETTINGS]]
-    return [sys.executable, "-m", "tfssl.cli", "train", "--run-dir", str(folder), *options, *arguments]
+    return [
+        sys.executable,
+        "-m",
+        "tfssl.cli",
+        "train",
+        "--run-dir",
+        str(folder),
+        *options,
+        *arguments,
+    ]
 
 
 def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
@@ -219,7 +228,7 @@ def test_mixed_precision_trains(precision, tmp_path):
 
 def test_divergence_stops_training_before_the_checkpoint_is_spoilt(tmp_path):
     settings = small("model=m2", "m2.learning_rate=1e30", "m2.supervised_steps=0")
-    with pytest.raises(TrainingDiverged, match="training diverged in epoch 1"):
+    with pytest.raises(DivergenceError, match="training diverged in epoch 1"):
         training.train(settings, tmp_path / "run")
     assert not (tmp_path / "run" / "m2" / "checkpoint.npz").exists()
 
@@ -263,6 +272,8 @@ def test_the_rate_is_held_then_falls_to_zero(step, rate):
     np.testing.assert_allclose(copy(step), rate, atol=1e-8)
 
 
-@pytest.mark.parametrize(("number", "limit", "divisor"), [(13, 64, 13), (499, 64, 1), (500, 64, 50)])
+@pytest.mark.parametrize(
+    ("number", "limit", "divisor"), [(13, 64, 13), (499, 64, 1), (500, 64, 50)]
+)
 def test_largest_divisor(number, limit, divisor):
     assert training.largest_divisor(number, limit) == divisor

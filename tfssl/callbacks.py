@@ -13,7 +13,7 @@ from tfssl.errors import InputError
 from tfssl.files import atomic_path
 
 
-class TrainingDiverged(InputError):
+class DivergenceError(InputError):
     """The loss is no longer a number."""
 
 
@@ -90,7 +90,7 @@ class StopOnNaN(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         bad = [name for name, value in (logs or {}).items() if not np.isfinite(value)]
         if bad:
-            raise TrainingDiverged(
+            raise DivergenceError(
                 f"training diverged in epoch {epoch + 1}: {', '.join(bad)} not finite. Lower the "
                 "learning rate, or check the data for extreme values."
             )

@@ -43,17 +43,17 @@ class DataSettings(Section):
 class FitSettings(Section):
     """How one network is trained."""
 
-    epochs: Positive = 100
+    epochs: Positive = 200
     """Passes over the unlabelled data."""
-    batch_size: Positive = 100
+    batch_size: Positive = 50
     """Unlabelled examples per step."""
-    learning_rate: Annotated[float, Field(gt=0, strict=False)] = 1e-3
+    learning_rate: Annotated[float, Field(gt=0, strict=False)] = 3e-3
     """Adam's rate; it is held, then decays linearly to zero."""
     decay_start: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.5
     """The share of training after which the rate decays."""
     averaging: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.02
     """The kept weights are a moving average over this share of training; 0 keeps the last ones."""
-    evaluate_every: Positive = 1
+    evaluate_every: Positive = 10
     """Epochs between two evaluations on the validation set."""
 
 
@@ -61,7 +61,7 @@ class M1Settings(FitSettings):
     """M1, the variational auto-encoder, and what its features feed."""
 
     latent_dim: Positive = 50
-    hidden_units: HiddenUnits = (600, 600)
+    hidden_units: HiddenUnits = (200,)
     classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
     """The classifier on M1's features (model = "m1")."""
     run: str | None = None
@@ -72,10 +72,10 @@ class M2Settings(FitSettings):
     """M2, on x itself or on M1's features."""
 
     latent_dim: Positive = 50
-    hidden_units: HiddenUnits = (500,)
+    hidden_units: HiddenUnits = (100,)
     labelled_batch_size: Positive = 20
     """Labelled examples per step."""
-    supervised_steps: Annotated[int, Field(ge=0)] = 0
+    supervised_steps: Annotated[int, Field(ge=0)] = 200
     """Steps on the labelled points alone, before the unlabelled ones join."""
     posterior_scale: Literal["x", "xy"] = "xy"
     """What sigma of q(z|x,y) depends on."""
@@ -99,7 +99,7 @@ class DeviceSettings(Section):
 
 
 class Settings(Section):
-    """One experiment."""
+    """One experiment. The defaults suit the embedded digits."""
 
     model: Literal["m1", "m2", "m1m2"] = "m1m2"
     likelihood: Likelihood = "binomial"
@@ -116,7 +116,9 @@ class Settings(Section):
     @model_validator(mode="after")
     def _class_prior_sums_to_one(self):
         if self.m2.class_prior is not None and abs(sum(self.m2.class_prior) - 1.0) > 1e-5:
-            raise ValueError(f"m2.class_prior must sum to 1, but sums to {sum(self.m2.class_prior)}")
+            raise ValueError(
+                f"m2.class_prior must sum to 1, but sums to {sum(self.m2.class_prior)}"
+            )
         return self
 
 
@@ -159,14 +161,18 @@ def dump_settings(settings):
 
 
 def _read(path):
-    expect(path.suffix in (".toml", ".json"), "settings must be a .toml or .json file", path=str(path))
+    expect(
+        path.suffix in (".toml", ".json"), "settings must be a .toml or .json file", path=str(path)
+    )
     try:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except OSError as error:
         raise InputError(f"cannot read settings {path}: {error.strerror}.") from None
     except ValueError as error:  # of the encoding, TOML or JSON
-        raise InputError(f"{path} is not a valid {path.suffix[1:].upper()} file: {error}.") from None
+        raise InputError(
+            f"{path} is not a valid {path.suffix[1:].upper()} file: {error}."
+        ) from None
     expect(isinstance(values, dict), f"{path} must hold a table of settings", found=type(values))
     return values
 

@@ -51,4 +51,4 @@ def distribute(dataset, strategy):
     """Give replica r of R every R-th batch, so that R small batches make one large one."""
     if strategy.num_replicas_in_sync == 1:
         return dataset
-    return strategy.distribute_datasets_from_function(lambda context: dataset)
+    return strategy.distribute_datasets_from_function(lambda _: dataset)

@@ -156,7 +156,7 @@ class SplitGaussian(DistributionLayer):
         (scale_seed,) = child_seeds(seed, 1)
         self.scale_linear = dense(dim, input_dim, scale_seed, dtype="float32")
 
-    def call(self, features, scale_features):
+    def call(self, features, scale_features):  # type: ignore[override]  # two inputs
         raw_scale = self.scale_linear(scale_features)
         return self.linear(features), self.min_scale + tf.nn.softplus(raw_scale)
 

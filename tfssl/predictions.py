@@ -9,7 +9,9 @@ from tfssl.files import atomic_path
 def check_output(path):
     """Fail before any work if the file cannot be written."""
     expect(
-        not path.exists(), f"{path} must not exist yet", hint="Remove it or choose another --output."
+        not path.exists(),
+        f"{path} must not exist yet",
+        hint="Remove it or choose another --output.",
     )
     expect(path.parent.is_dir(), f"the folder of {path} must exist", folder=str(path.parent))
 

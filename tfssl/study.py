@@ -81,7 +81,9 @@ def read_result(path):
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the result {path}: {error}. Remove it to run it again.") from None
+        raise InputError(
+            f"cannot read the result {path}: {error}. Remove it to run it again."
+        ) from None
 
 
 def summarise(results):
@@ -120,7 +122,7 @@ def _cells(experiments, number, folder):
     first = _for_split(experiments[0], number)
     for baseline, method in BASELINES.items():
         yield method, lambda baseline=baseline: (_run_baseline(baseline, first), None)
-    m1_runs = []
+    m1_runs: list[tuple] = []
     for experiment in experiments:
         settings = _for_split(experiment, number)
         method = method_name(settings)
@@ -154,10 +156,11 @@ def _run_model(settings, run_dir, m1_runs):
 def _same_m1(one, other):
     """Whether two experiments train the same M1; what comes on top of it does not matter."""
     ignored = {"classifier": "tsvm", "run": None}
-    return (
-        one.m1.model_copy(update=ignored) == other.m1.model_copy(update=ignored)
-        and (one.likelihood, one.data, one.seed) == (other.likelihood, other.data, other.seed)
-    )
+    return one.m1.model_copy(update=ignored) == other.m1.model_copy(update=ignored) and (
+        one.likelihood,
+        one.data,
+        one.seed,
+    ) == (other.likelihood, other.data, other.seed)
 
 
 def _run_baseline(name, settings):
@@ -185,3 +188,10 @@ def _run_baseline(name, settings):
 
 def _slug(method):
     return method.lower().replace("+", "_").replace("-", "").replace(" ", "_")
+
+
+def in_table_order(results):
+    """Results by method, baselines first, then M1, M2 and the stack, and by split."""
+    order = ["1-NN", "SVM", "LabelSpreading", *(f"M1+{c}" for c in CLASSIFIERS.values())]
+    order += ["M2", "M1+M2"]
+    return sorted(results, key=lambda result: (order.index(result["method"]), result["split"]))

@@ -5,6 +5,7 @@ that restores it exactly, so an interrupted run ends with the same weights as an
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import keras
 import numpy as np
@@ -151,8 +152,8 @@ def check_batch_sizes(settings, strategy):
 def reuse_m1(run, experiment):
     """The M1 of a finished run, for data of the same shape."""
     trained = runs.TrainedRun(run)
-    m1 = trained.model if isinstance(trained.model, M1) else getattr(trained.model, "m1", None)
-    expect(m1 is not None, f"m1.run must be a run of m1 or m1m2, {run} is not")
+    m1: Any = getattr(trained.model, "m1", trained.model)
+    expect(isinstance(m1, M1), f"m1.run must be a run of m1 or m1m2, {run} is not")
     expect(
         m1.input_dim == experiment.preprocessing.dim
         and m1.likelihood == experiment.settings.likelihood,
@@ -253,7 +254,7 @@ class Trainer:
 
     def train_m2(self):
         """M2 on x itself."""
-        parts, preprocessing = self.experiment.split, self.experiment.preprocessing
+        preprocessing = self.experiment.preprocessing
         with self.strategy.scope():
             m2 = self.make_m2(M2, preprocessing.dim, self.settings.likelihood)
         self.fit_m2(m2, m2, lambda x: x, preprocessing)

@@ -88,7 +88,9 @@ def test_evaluation_is_one_pass_in_order_with_the_remainder():
     np.testing.assert_array_equal(seen, np.arange(11))
 
 
-@pytest.mark.parametrize(("count", "batch_size", "steps"), [(100, 10, 10), (101, 10, 11), (3, 10, 1)])
+@pytest.mark.parametrize(
+    ("count", "batch_size", "steps"), [(100, 10, 10), (101, 10, 11), (3, 10, 1)]
+)
 def test_steps_per_epoch_cover_the_set(count, batch_size, steps):
     assert pipelines.steps_per_epoch(count, batch_size) == steps
 

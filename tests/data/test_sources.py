@@ -183,5 +183,5 @@ def test_read_inputs(tmp_path):
     np.testing.assert_array_equal(read_inputs(tmp_path / "x.npz"), x)
     with pytest.raises(InputError, match="must hold an array `x`"):
         read_inputs(tmp_path / "no.npz")
-    with pytest.raises(InputError, match="must be an .npz or .npy file"):
+    with pytest.raises(InputError, match=r"must be an \.npz or \.npy file"):
         read_inputs(tmp_path / "x.txt")

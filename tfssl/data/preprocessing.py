@@ -84,7 +84,7 @@ class Preprocessing:
         top = self.levels or 1
         low, high = float(x.min()), float(x.max())
         expect(
-            0 <= low and high <= top,
+            low >= 0 and high <= top,
             f"{where}: inputs must lie in [0, {top}] for a {self.likelihood} likelihood",
             hint='Rescale them, or use likelihood = "gaussian".',
             smallest=low,

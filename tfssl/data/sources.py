@@ -77,7 +77,9 @@ def load_source(name):
 def read_inputs(path):
     """The inputs to predict: `x` of an .npz file, or an .npy array."""
     path = Path(path)
-    expect(path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path))
+    expect(
+        path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path)
+    )
     arrays = _read_npz(path) if path.suffix == ".npz" else {"x": _read_npy(path)}
     expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
     return arrays["x"]
@@ -214,11 +216,14 @@ def _from_tfds(name, folder):
     try:
         builder = tfds.builder(tfds_name, data_dir=folder)
         builder.download_and_prepare()
-        parts = {split: tfds.as_numpy(builder.as_dataset(split, batch_size=-1)) for split in ("train", "test")}
+        parts = {
+            split: tfds.as_numpy(builder.as_dataset(split, batch_size=-1))
+            for split in ("train", "test")
+        }
     except Exception as error:  # the network, the disk, a checksum: TFDS has no common error
         raise InputError(
             f"cannot load {name}: no {name}.npz in TFSSL_DATA_DIR, and TensorFlow Datasets could "
-            f"not prepare it ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}). "
+            f"not prepare it ({type(error).__name__}: {str(error).partition(chr(10))[0]}). "
             f"Put {name}.npz with x_train, y_train, x_test, y_test into a folder and set "
             "TFSSL_DATA_DIR to it, or connect to the network."
         ) from None

@@ -114,12 +114,10 @@ class M2(GenerativeModel):
         if posterior_scale == "xy":
             self.posterior = distributions.DiagonalGaussian(latent_dim, last, seed=seeds[3])
         else:
-            self.posterior = distributions.SplitGaussian(latent_dim, last, seed=seeds[3])
+            self.split_posterior = distributions.SplitGaussian(latent_dim, last, seed=seeds[3])
             self.scale_encoder = MLP(input_dim, hidden, seed=seeds[4], dtype=dtype)
         self.decoder = MLP(latent_dim, hidden[::-1], num_classes, seed=seeds[5], dtype=dtype)
-        self.output_layer = make_likelihood(
-            likelihood, input_dim, hidden[0], total_count, seeds[6]
-        )
+        self.output_layer = make_likelihood(likelihood, input_dim, hidden[0], total_count, seeds[6])
         self._track_losses()
         self.built = True
 
@@ -147,7 +145,7 @@ class M2(GenerativeModel):
         features = self.encoder(x, y)
         if self.posterior_scale == "xy":
             return self.posterior.distribution(features)
-        return self.posterior.distribution(features, self.scale_encoder(x))
+        return self.split_posterior.distribution(features, self.scale_encoder(x))
 
     def decode(self, y, z):
         """p(x|y,z): y [..., K] and z [..., latent_dim] broadcast -> a distribution over x."""

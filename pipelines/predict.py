@@ -1,0 +1,14 @@
+"""Classify new inputs: python pipelines/predict.py runs/mine new.npz predictions.csv."""
+
+import sys
+from pathlib import Path
+
+from tfssl import TrainedRun
+from tfssl.data.sources import read_inputs
+from tfssl.predictions import check_output, write_csv
+
+if __name__ == "__main__":
+    run_dir, inputs, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    check_output(output)
+    run = TrainedRun(run_dir)
+    write_csv(output, run.probabilities(read_inputs(inputs)), run.class_names)
