@@ -24,7 +24,7 @@ def standard_normal(dim):
     return tfd.Independent(tfd.Normal(tf.zeros(dim), tf.ones(dim)), 1)
 
 
-class BinomialFraction(tfd.Distribution):
+class BinomialFraction(tfd.Distribution):  # type: ignore[name-defined]  # TFP is lazy
     """x = k / n with k ~ Binomial(n, sigmoid(logits)): grey levels as counts, scaled to [0, 1].
 
     log p(x) = log C(n, n x) + n (x logits - softplus(logits)), finite for every finite logit.

@@ -91,7 +91,7 @@ class Experiment:
         expect(
             len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
             "there must be unlabelled points to learn from",
-            hint='Lower data.num_labelled, or train on labels alone with data.num_labelled = "all".',
+            hint='Lower data.num_labelled, or set it to "all" to train on labels alone.',
             unlabelled=0,
         )
         prior = settings.m2.class_prior

@@ -156,21 +156,21 @@ def test_truncated_file_is_corrupt(tmp_path):
     path = tmp_path / "cut.npz"
     np.savez(path, x=np.ones((100, 10)), y=np.zeros(100, int))
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(InputError, match="is not a valid .npz file"):
+    with pytest.raises(InputError, match=r"is not a valid \.npz file"):
         load_source(str(path))
 
 
 def test_pickled_objects_are_refused(tmp_path):
     path = tmp_path / "objects.npz"
     np.savez(path, x=np.array([{"a": 1}], dtype=object), y=[0])
-    with pytest.raises(InputError, match="is not a valid .npz file"):
+    with pytest.raises(InputError, match=r"is not a valid \.npz file"):
         load_source(str(path))
 
 
 def test_missing_and_unknown_names():
     with pytest.raises(InputError, match=r"cannot read nowhere\.npz"):
         load_source("nowhere.npz")
-    with pytest.raises(InputError, match="must be one of digits, mnist.*name='mnits'"):
+    with pytest.raises(InputError, match=r"must be one of digits, mnist.*name='mnits'"):
         load_source("mnits")
 
 

@@ -90,7 +90,8 @@ def _balanced(pool, label, count, num_classes, rng):
     """`count` rows of `pool`, in random order, equally many of each class."""
     expect(
         num_classes <= count <= len(pool),
-        "data.num_labelled must be at least one per class and at most the labelled points there are",
+        "data.num_labelled must be at least one per class and at most the labelled points there "
+        "are",
         num_labelled=count,
         classes=num_classes,
         labelled_points=len(pool),

@@ -1,0 +1,162 @@
+"""The command line: exit codes, messages without tracebacks, nothing written on bad input."""
+
+import csv
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from tfssl import cli
+from tfssl.errors import InputError
+
+SMALL = [
+    "m1.epochs=1",
+    "m2.epochs=1",
+    "m1.hidden_units=[10]",
+    "m2.hidden_units=[10]",
+    "m1.latent_dim=5",
+    "m2.latent_dim=3",
+    "m2.supervised_steps=0",
+]
+
+
+def call(*arguments):
+    """Run the command in this process: (exit code, output, error)."""
+    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    if isinstance(result.exception, InputError):
+        return 2, result.output, str(result.exception)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output, result.stderr
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "run"
+    options = [f"--set={setting}" for setting in [*SMALL, "model=m2"]]
+    code, output, error = call("train", "--run-dir", folder, *options)
+    assert code == 0, error
+    assert "test error" in output
+    assert "labels used: 50 for training, 0 for model selection" in output
+    return folder
+
+
+def test_evaluate_repeats_the_stored_numbers(run_dir):
+    import json
+
+    code, output, _ = call("evaluate", run_dir)
+    stored = json.loads((run_dir / "metrics.json").read_text())["test"]["error"]
+    assert code == 0
+    assert f"test error: {100 * stored:.2f}%" in output
+
+
+def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng):
+    x = rng.integers(0, 17, size=(7, 8, 8))
+    np.savez(tmp_path / "new.npz", x=x)
+    code, _, error = call("predict", run_dir, tmp_path / "new.npz", "--output", tmp_path / "p.csv")
+    assert code == 0, error
+    with open(tmp_path / "p.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["id", "label", *(f"p({k})" for k in range(10))]
+    assert [row[0] for row in rows] == [str(i) for i in range(7)]
+    for row in rows:
+        shares = np.array(row[2:], float)
+        np.testing.assert_allclose(shares.sum(), 1.0, rtol=1e-4)
+        assert row[1] == str(shares.argmax())
+
+
+def test_predict_refuses_bad_inputs_and_writes_nothing(run_dir, tmp_path):
+    output = tmp_path / "p.csv"
+    cases = {
+        "wrong_shape.npy": (np.zeros((3, 5, 5)), r"shape [N, 8, 8]"),
+        "too_large.npy": (np.full((3, 8, 8), 99), "[0, 16]"),
+        "fraction.npy": (np.full((3, 8, 8), 0.5), "whole numbers"),
+        "not_finite.npy": (np.full((3, 8, 8), np.nan), "finite"),
+    }
+    for name, (array, message) in cases.items():
+        np.save(tmp_path / name, array)
+        code, _, error = call("predict", run_dir, tmp_path / name, "--output", output)
+        assert (code, message in error) == (2, True), (name, error)
+    code, _, error = call("predict", run_dir, tmp_path / "none.npy", "--output", output)
+    assert (code, "cannot read" in error) == (2, True)
+    assert not output.exists()
+
+
+def test_predict_never_writes_over_a_file(run_dir, tmp_path):
+    (tmp_path / "p.csv").write_text("mine")
+    np.save(tmp_path / "x.npy", np.zeros((1, 8, 8)))
+    code, _, error = call("predict", run_dir, tmp_path / "x.npy", "--output", tmp_path / "p.csv")
+    assert (code, "must not exist yet" in error) == (2, True)
+    assert (tmp_path / "p.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "nowhere.toml"], "cannot read settings nowhere.toml"),
+        (["train", "--set", "m2.epoch=1"], "did you mean `m2.epochs`?"),
+        (["train", "--set", "data.name=mnits"], "must be one of digits, mnist"),
+        (["evaluate", "nowhere"], "must be a run folder"),
+        (["study", "--splits", "0"], "Invalid value for '--splits'"),
+        (["trian"], "No such command"),
+        (["train", "--resume", "--run-dir", "nowhere"], "must be a run folder"),
+    ],
+)
+def test_bad_commands_exit_with_2(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, output, error = call(*arguments)
+    assert (code, message in output + error) == (2, True), output + error
+    assert list(tmp_path.iterdir()) == []
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(overrides=st.lists(st.text(max_size=12), max_size=3))
+def test_any_overrides_of_a_missing_run_exit_with_2(overrides, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = [f"--set={override}" for override in overrides]
+    code, _, _ = call("train", "--resume", "--run-dir", "nowhere", *options)
+    assert code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_program_prints_no_traceback():
+    """The real entry point, as a shell sees it."""
+    command = [sys.executable, "-m", "tfssl.cli", "train", "--set", "modle=m2"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("tfssl: error: invalid settings")
+    assert "Traceback" not in result.stderr
+
+
+def test_help_is_quick_and_has_examples():
+    began = time.monotonic()
+    command = [sys.executable, "-m", "tfssl.cli", "--help"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "tfssl train" in result.stdout
+    # Well above what it takes, and well below an import of TensorFlow on a busy machine.
+    assert time.monotonic() - began < 5
+
+
+def test_study_runs_what_is_missing_and_prints_a_table(tmp_path):
+    options = [f"--set={setting}" for setting in SMALL]
+    arguments = ["study", "--splits", "1", "--dir", tmp_path, *options]
+    code, output, error = call(*arguments)
+    assert code == 0, error
+    for method in ("1-NN", "SVM", "LabelSpreading", "M1+SVM", "M1+TSVM", "M2", "M1+M2"):
+        assert method in output
+    files = sorted((tmp_path / "results").glob("*.json"))
+    assert len(files) == 7
+    before = {file: file.stat().st_mtime_ns for file in files}
+    files[0].unlink()
+    code, _, error = call(*arguments)
+    assert code == 0, error
+    kept = {file: file.stat().st_mtime_ns for file in files[1:]}
+    assert kept == {file: before[file] for file in files[1:]}
+    assert files[0].exists()
