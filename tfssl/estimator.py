@@ -7,6 +7,7 @@ rest in memory.
 from __future__ import annotations
 
 import math
+from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +18,9 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state, gen_batches
+from sklearn.metrics import accuracy_score
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import check_random_state, column_or_1d, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -38,27 +41,31 @@ class SemiSupervisedClassifier(
 ):
     """M1, M2 or M1+M2 behind scikit-learn's interface.
 
-    y == -1 means "no label", also among strings in an array of objects (or as "-1" in an array of
-    strings). -1 can therefore not be a class. If every point has a label, M2 learns from labels
-    alone.
+    y == -1 means "no label", also among strings, as -1 in an array of objects or as "-1" in an
+    array of strings; so -1 cannot be the name of a class. If every point has a label, M2 learns
+    from labels alone.
 
     Args:
       model: "m2", a generative model of x and its class; "m1m2", M2 on the features that M1, a
-        variational auto-encoder, learns first; or "m1", a classifier on those features.
-      likelihood: p(x|...): "bernoulli" for binary features or intensities, "binomial" for counts,
-        "gaussian" for others, which are standardised; "auto" takes "bernoulli" if X has no values
-        but 0 and 1, else "gaussian".
-      levels: the largest intensity or count if X are images or counts from 0 to `levels`.
+        variational auto-encoder, learns first; or "m1", a classifier on those features. M1 pays
+        off where x has many dimensions, such as images.
+      likelihood: p(x|...): "bernoulli" for binary features, or intensities of which it draws
+        binary ones; "binomial" for counts from 0 to `levels`; "gaussian" for other features, which
+        are standardised. "auto" takes "binomial" if `levels` is given, "bernoulli" if X holds
+        nothing but 0 and 1, else "gaussian".
+      levels: the largest possible value of every feature, if X are images or counts from 0 up.
       latent_dim: size of z.
       hidden_units: sizes of the hidden layers of each network.
       epochs: passes over the unlabelled points, or over the labelled ones if all are labelled.
       batch_size: unlabelled points per step.
       labelled_batch_size: labelled points per step.
       learning_rate: Adam's.
-      classification_weight: weight of -log q(y|x) of a labelled point, alpha / N in the paper.
+      supervised_steps: steps of M2 on labels alone before the unlabelled points join.
+      classification_weight: weight of -log q(y|x), alpha / N. The paper's 0.1 suits its large sets
+        and long training; with few points, labels need more weight against the bound on log p(x).
       class_prior: p(y) of M2: "labelled" for the shares among the labels, "uniform", or
         [n_classes] probabilities in the order of `classes_`.
-      classifier: what M1's features feed (model = "m1"): "tsvm", "svm", "knn" or "logistic".
+      classifier: what M1's features feed if model = "m1": "tsvm", "svm", "knn" or "logistic".
       m1_latent_dim, m1_hidden_units, m1_epochs: M1's own, where they are to differ.
       random_state: seed of the initial weights, of the order of the data and of the noise.
       verbose: whether to show progress.
@@ -68,7 +75,7 @@ class SemiSupervisedClassifier(
       model_: the trained `M1`, `M2` or `StackedM1M2`.
       classifier_: the fitted classifier on M1's features, None unless model = "m1".
       preprocessing_: from X to what the model sees.
-      history_: {"m1" and/or "m2": one dictionary of loss terms per epoch}.
+      history_: {"m1" and/or "m2": dictionaries of mean loss terms, one for every few epochs}.
       n_features_in_: number of features.
     """
 
@@ -79,12 +86,13 @@ class SemiSupervisedClassifier(
         likelihood: Literal["auto", "bernoulli", "binomial", "gaussian"] = "auto",
         levels: int | None = None,
         latent_dim: int = 10,
-        hidden_units: tuple[int, ...] = (100,),
+        hidden_units: tuple[int, ...] = (100, 100),
         epochs: int = 100,
         batch_size: int = 100,
         labelled_batch_size: int = 20,
         learning_rate: float = 3e-3,
-        classification_weight: float = 1.0,
+        supervised_steps: int = 100,
+        classification_weight: float = 10.0,
         class_prior: Literal["labelled", "uniform"] | npt.ArrayLike = "labelled",
         classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm",
         m1_latent_dim: int | None = None,
@@ -102,6 +110,7 @@ class SemiSupervisedClassifier(
         self.batch_size = batch_size
         self.labelled_batch_size = labelled_batch_size
         self.learning_rate = learning_rate
+        self.supervised_steps = supervised_steps
         self.classification_weight = classification_weight
         self.class_prior = class_prior
         self.classifier = classifier
@@ -113,14 +122,14 @@ class SemiSupervisedClassifier(
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Fits to X [n, n_features] with labels y [n], -1 where there is none."""
-        X, y = validate_data(self, X, y, dtype=np.float32, ensure_min_samples=2)
-        label = self._check_labels(y)
-        settings = self._settings(X, label)
+        x, labels = validate_data(self, X, y, dtype=np.float32, ensure_min_samples=2)
+        label = self._check_labels(labels)
+        settings = self._settings(x, label)
         source = Source(
             name="X",
-            x=X,
+            x=x,
             label=label,
-            x_test=X[:0],
+            x_test=x[:0],
             label_test=label[:0],
             class_names=tuple(str(name) for name in self.classes_),
             levels=self.levels,
@@ -129,63 +138,75 @@ class SemiSupervisedClassifier(
         strategy = devices.make_strategy(settings.device.strategy)
         check_batch_sizes(settings, strategy)
         trainer = Trainer(experiment, strategy, verbose=bool(self.verbose))
-        model, self.classifier_ = trainer.run()
-        self.model_ = model.without_optimizer()
+        self.model_, self.classifier_ = trainer.run()
         self.preprocessing_ = experiment.preprocessing
         self.history_ = trainer.history
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities of the classes, [n, n_classes]; of "tsvm" and "svm", not calibrated."""
-        X, n = self._check_inputs(X)
+        x, n = self._check_inputs(X)
         probabilities = evaluation.class_probabilities(
-            self.model_, self.classifier_, self.preprocessing_, X, BATCH_SIZE
+            self.model_, self.classifier_, self.preprocessing_, x, BATCH_SIZE
         )
         return probabilities[:n].astype(np.float32)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
-        # Not inline: `classes_` does not exist before `predict_proba` has checked for a fit.
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
 
     def transform(self, X: npt.ArrayLike) -> Array:
         """Means of the latents, [n, latent_dim]: E[z|x] of M1 or M2, E[z1|x] of M1+M2."""
-        X, n = self._check_inputs(X)
-        batches = (self.preprocessing_(X[rows]) for rows in gen_batches(len(X), BATCH_SIZE))
-        return np.concatenate([self.model_.latents(x).numpy() for x in batches])[:n]
+        x, n = self._check_inputs(X)
+        batches = (self.preprocessing_(x[rows]) for rows in gen_batches(len(x), BATCH_SIZE))
+        return np.concatenate([self.model_.latents(batch).numpy() for batch in batches])[:n]
 
-    def _check_inputs(self, X) -> tuple[Array, int]:
-        """X, some rows repeated to make full blocks, and the number of rows to keep."""
+    def score(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
+    ) -> float:
+        """Accuracy on the points that have a label; so GridSearchCV can take y with -1."""
+        predicted, labels = self.predict(X), column_or_1d(y)
+        weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+        known = _has_label(labels)
+        expect(bool(known.any()), "a score needs points that have a label", labelled=0)
+        return accuracy_score(labels[known], predicted[known], sample_weight=weight[known])
+
+    def _check_inputs(self, X: npt.ArrayLike) -> tuple[Array, int]:
+        """X [n, n_features], filled up with some of its rows to full blocks, and n."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float32, reset=False)
-        self.preprocessing_.check(X, "X")
-        # TensorFlow rounds the rows of an incomplete block differently: with full ones, what a
-        # point gets does not depend on its place among others.
-        return np.resize(X, (math.ceil(len(X) / BLOCK) * BLOCK, X.shape[1])), len(X)
+        x = validate_data(self, X, dtype=np.float32, reset=False)
+        self.preprocessing_.check(x, "X")
+        # TensorFlow rounds the rows of an incomplete block differently. With full ones, what a
+        # point gets does not depend on its place among the others.
+        return np.resize(x, (math.ceil(len(x) / BLOCK) * BLOCK, x.shape[1])), len(x)
 
-    def _check_labels(self, y):
-        """Sets `classes_` and returns y as integers: [n], an index into `classes_` or -1."""
-        # Numpy has made strings of the -1 in ["a", "b", -1].
-        has_label = y != (str(NO_LABEL) if y.dtype.kind == "U" else NO_LABEL)
-        check_classification_targets(y[has_label])
-        self.classes_, index = np.unique(y[has_label], return_inverse=True)
+    def _check_labels(self, y: Array) -> Array:
+        """Sets `classes_` and returns each point's index in it, or -1: [n]."""
+        known = _has_label(y)
+        encoder = LabelEncoder()
+        label = np.full(len(y), NO_LABEL)
+        label[known] = encoder.fit_transform(y[known])
+        self.classes_ = encoder.classes_
         expect(
             len(self.classes_) >= 2,
             '`y` must have labels of at least two classes besides -1, which means "no label"',
             classes=self.classes_.tolist(),
         )
-        label = np.full(len(y), NO_LABEL)
-        label[has_label] = index
+        check_classification_targets(y[known])
         return label
 
-    def _settings(self, X, label) -> Settings:
-        labelled = label[label != NO_LABEL]
+    def _settings(self, X: Array, label: Array) -> Settings:
+        """The parameters as the settings of an experiment on all of X, without a test set."""
+        levels = self.levels
+        expect(
+            levels is None or (isinstance(levels, Integral) and levels > 0),
+            "`levels` must be a positive integer or None",
+            levels=levels,
+        )
+        labels_alone = NO_LABEL not in label
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        likelihood = self.likelihood
-        if likelihood == "auto":
-            likelihood = "bernoulli" if np.isin(X, (0, 1)).all() else "gaussian"
-        fit = {
+        shared = {
             "latent_dim": self.latent_dim,
             "hidden_units": self.hidden_units,
             "epochs": self.epochs,
@@ -197,47 +218,44 @@ class SemiSupervisedClassifier(
             "hidden_units": self.m1_hidden_units,
             "epochs": self.m1_epochs,
         }
-        prior = self.class_prior
-        if isinstance(prior, str):
-            expect(
-                prior in ("labelled", "uniform"),
-                '`class_prior` must be "labelled", "uniform" or an array of probabilities',
-                class_prior=prior,
-            )
-            shares = np.bincount(labelled) / len(labelled)
-            prior = shares if prior == "labelled" else None
-        return parse_settings(
-            _plain(
-                {
-                    "model": self.model,
-                    "likelihood": likelihood,
-                    "seed": seed,
-                    "data": {
-                        "name": "X",
-                        "num_labelled": "all",
-                        "num_test": 0,
-                        "split_seed": seed,
-                    },
-                    "m1": {
-                        **fit,
-                        **{name: value for name, value in own.items() if value is not None},
-                        "classifier": self.classifier,
-                    },
-                    "m2": {
-                        **fit,
-                        # Labels alone: one kind of batch.
-                        "labelled_batch_size": self.batch_size
-                        if len(labelled) == len(label)
-                        else self.labelled_batch_size,
-                        "class_prior": prior,
-                        "classification_weight": self.classification_weight,
-                    },
-                }
-            )
+        m1 = {**shared, **{name: value for name, value in own.items() if value is not None}}
+        m2 = {
+            **shared,
+            "labelled_batch_size": self.batch_size if labels_alone else self.labelled_batch_size,
+            "supervised_steps": 0 if labels_alone else self.supervised_steps,
+            "classification_weight": self.classification_weight,
+            "class_prior": self._prior(label[label != NO_LABEL]),
+        }
+        settings = {
+            "model": self.model,
+            "likelihood": self._likelihood(X),
+            "seed": seed,
+            "data": {"name": "X", "num_labelled": "all", "num_test": 0, "split_seed": seed},
+            "m1": {**m1, "classifier": self.classifier},
+            "m2": m2,
+        }
+        return parse_settings(_plain(settings))
+
+    def _likelihood(self, X: Array) -> str:
+        if self.likelihood != "auto":
+            return self.likelihood
+        if self.levels is not None:
+            return "binomial"
+        return "bernoulli" if np.isin(X, (0, 1)).all() else "gaussian"
+
+    def _prior(self, label: Array) -> Any:
+        """p(y), [n_classes], or None for a uniform one."""
+        if not isinstance(self.class_prior, str):
+            return self.class_prior
+        expect(
+            self.class_prior in ("labelled", "uniform"),
+            '`class_prior` must be "labelled", "uniform" or an array of probabilities',
+            class_prior=self.class_prior,
         )
+        return np.bincount(label) / len(label) if self.class_prior == "labelled" else None
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return getattr(self.model_, "m1", self.model_).latent_dim
 
     def __sklearn_tags__(self):
@@ -246,8 +264,15 @@ class SemiSupervisedClassifier(
         return tags
 
 
-def _plain(value):
-    """Settings as JSON knows them: numpy's numbers and arrays become Python's."""
+def _has_label(y: Array) -> Array:
+    """Which points have a label: [n] -> [n]. NumPy turns the -1 of ["a", -1] into "-1"."""
+    return y != (str(NO_LABEL) if y.dtype.kind == "U" else NO_LABEL)
+
+
+def _plain(value: Any) -> Any:
+    """Settings as JSON knows them: NumPy's numbers and arrays become Python's."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

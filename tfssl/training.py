@@ -455,7 +455,7 @@ class Trainer:
         """A model's function over stored inputs, a batch at a time."""
         parts = [
             function(self.experiment.preprocessing(x[first : first + batch_size])).numpy()
-            for first in range(0, len(x), batch_size)
+            for first in range(0, max(len(x), 1), batch_size)  # of no rows, one empty batch
         ]
         return np.concatenate(parts)
 
