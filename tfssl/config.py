@@ -101,7 +101,7 @@ class DeviceSettings(Section):
 class Settings(Section):
     """One experiment. The defaults suit the embedded digits."""
 
-    model: Literal["m1", "m2", "m1m2"] = "m1m2"
+    model: Literal["m1", "m2", "m1m2"] = "m1"
     likelihood: Likelihood = "binomial"
     """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0

@@ -142,14 +142,14 @@ def _run_model(settings, run_dir, m1_runs):
     """Train one model, with the M1 of an earlier cell where that is the same."""
     from tfssl import training
 
+    used = settings
     for other, other_dir in m1_runs:
         if settings.model != "m2" and _same_m1(settings, other):
-            settings = settings.model_copy(
-                update={"m1": settings.m1.model_copy(update={"run": str(other_dir)})}
-            )
+            reused = settings.m1.model_copy(update={"run": str(other_dir)})
+            used = settings.model_copy(update={"m1": reused})
             break
-    resume = run_dir.exists()
-    trained = training.train(settings, run_dir, resume)
+    trained = training.train(used, run_dir, resume=run_dir.exists())
+    # Where the shared M1 lies on this disk is no setting of the experiment.
     return trained.folder.read_json("metrics.json"), dump_settings(settings)
 
 
