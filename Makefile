@@ -10,7 +10,7 @@ run: $(VENV)/installed
 
 # Lint, types and tests.
 test: $(VENV)/installed lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

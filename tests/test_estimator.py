@@ -25,6 +25,7 @@ FAST = {
     "batch_size": 300,
     "learning_rate": 0.03,
     "supervised_steps": 0,
+    "classification_weight": 10.0,  # with so few steps, labels must count for more
     "random_state": 0,
 }
 FOR_BANDS = {"hidden_units": (50, 50), "latent_dim": 1, "epochs": 200, "learning_rate": 0.01}

@@ -61,8 +61,8 @@ class SemiSupervisedClassifier(
       labelled_batch_size: labelled points per step.
       learning_rate: Adam's.
       supervised_steps: steps of M2 on labels alone before the unlabelled points join.
-      classification_weight: weight of -log q(y|x), alpha / N. The paper's 0.1 suits its large sets
-        and long training; with few points, labels need more weight against the bound on log p(x).
+      classification_weight: weight of -log q(y|x), alpha / N, 0.1 in the paper; a small set with
+        short training may want more.
       class_prior: p(y) of M2: "labelled" for the shares among the labels, "uniform", or
         [n_classes] probabilities in the order of `classes_`.
       classifier: what M1's features feed if model = "m1": "tsvm", "svm", "knn" or "logistic".
@@ -86,13 +86,13 @@ class SemiSupervisedClassifier(
         likelihood: Literal["auto", "bernoulli", "binomial", "gaussian"] = "auto",
         levels: int | None = None,
         latent_dim: int = 10,
-        hidden_units: tuple[int, ...] = (100, 100),
-        epochs: int = 100,
-        batch_size: int = 100,
+        hidden_units: tuple[int, ...] = (100,),
+        epochs: int = 200,
+        batch_size: int = 50,
         labelled_batch_size: int = 20,
         learning_rate: float = 3e-3,
-        supervised_steps: int = 100,
-        classification_weight: float = 10.0,
+        supervised_steps: int = 200,
+        classification_weight: float = 0.1,
         class_prior: Literal["labelled", "uniform"] | npt.ArrayLike = "labelled",
         classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm",
         m1_latent_dim: int | None = None,
