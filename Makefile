@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 # Train and evaluate the default experiment on the embedded digits, next to its baselines.
 run: $(VENV)/installed
-	$(BIN)/tfssl study
+	$(BIN)/tfssl study --splits 1
 
 # Lint, types and tests.
 test: $(VENV)/installed lint types

@@ -7,6 +7,7 @@ rest in memory.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Literal, Self
 
@@ -24,7 +25,7 @@ from sklearn.utils import check_random_state, column_or_1d, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tfssl import devices, evaluation
+from tfssl import classifiers, devices
 from tfssl.config import Settings, parse_settings
 from tfssl.data.sources import NO_LABEL, Source
 from tfssl.errors import expect
@@ -145,11 +146,11 @@ class SemiSupervisedClassifier(
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities of the classes, [n, n_classes]; of "tsvm" and "svm", not calibrated."""
-        x, n = self._check_inputs(X)
-        probabilities = evaluation.class_probabilities(
-            self.model_, self.classifier_, self.preprocessing_, x, BATCH_SIZE
-        )
-        return probabilities[:n].astype(np.float32)
+        check_is_fitted(self)
+        outputs = self._apply(self.model_, X)
+        if self.classifier_ is None:
+            return outputs
+        return classifiers.probabilities(self.classifier_, outputs).astype(np.float32)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
@@ -158,9 +159,8 @@ class SemiSupervisedClassifier(
 
     def transform(self, X: npt.ArrayLike) -> Array:
         """Means of the latents, [n, latent_dim]: E[z|x] of M1 or M2, E[z1|x] of M1+M2."""
-        x, n = self._check_inputs(X)
-        batches = (self.preprocessing_(x[rows]) for rows in gen_batches(len(x), BATCH_SIZE))
-        return np.concatenate([self.model_.latents(batch).numpy() for batch in batches])[:n]
+        check_is_fitted(self)
+        return self._apply(self.model_.latents, X)
 
     def score(
         self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
@@ -172,14 +172,15 @@ class SemiSupervisedClassifier(
         expect(bool(known.any()), "a score needs points that have a label", labelled=0)
         return accuracy_score(labels[known], predicted[known], sample_weight=weight[known])
 
-    def _check_inputs(self, X: npt.ArrayLike) -> tuple[Array, int]:
-        """X [n, n_features], filled up with some of its rows to full blocks, and n."""
-        check_is_fitted(self)
+    def _apply(self, function: Callable[[Any], Any], X: npt.ArrayLike) -> Array:
+        """function(x), [n, ...], of X [n, n_features], a batch at a time."""
         x = validate_data(self, X, dtype=np.float32, reset=False)
         self.preprocessing_.check(x, "X")
-        # TensorFlow rounds the rows of an incomplete block differently. With full ones, what a
-        # point gets does not depend on its place among the others.
-        return np.resize(x, (math.ceil(len(x) / BLOCK) * BLOCK, x.shape[1])), len(x)
+        # TensorFlow rounds the rows of an incomplete block differently. With full ones, filled up
+        # with rows of X, what a point gets does not depend on its place among the others.
+        full = np.resize(x, (math.ceil(len(x) / BLOCK) * BLOCK, x.shape[1]))
+        batches = (self.preprocessing_(full[rows]) for rows in gen_batches(len(full), BATCH_SIZE))
+        return np.concatenate([function(batch).numpy() for batch in batches])[: len(x)]
 
     def _check_labels(self, y: Array) -> Array:
         """Sets `classes_` and returns each point's index in it, or -1: [n]."""
