@@ -16,13 +16,13 @@ SETTINGS = [
     "m2.hidden_units=[50]",
     "m2.epochs=400",
     "m2.batch_size=100",
-    "m2.labelled_batch_size=4",
+    "m2.labelled_batch_size=6",
     "m2.learning_rate=0.01",
     "m2.supervised_steps=500",
 ]
 
 
-def stripes(seed, labels_per_class=2):
+def stripes(seed, labels_per_class=3):
     """Two parallel bent stripes, long along t and close across: few labels hide their run."""
     rng = np.random.default_rng(seed)
     label = rng.integers(0, 2, 2000)
