@@ -1,4 +1,4 @@
-"""Train one experiment: python pipelines/train.py configs/digits_m1m2.toml runs/mine."""
+"""Train one experiment: python pipelines/train.py configs/digits_m1m2_50.toml runs/mine."""
 
 import sys
 

@@ -17,7 +17,7 @@ console = Console()
 app = typer.Typer(
     help="Train a classifier from a few labels and many unlabelled examples.",
     epilog="Examples:  tfssl train  |  tfssl train configs/mnist_m1m2_100.toml --set m2.epochs=20"
-    "  |  tfssl evaluate runs/digits_m1m2  |  tfssl study --splits 3",
+    "  |  tfssl evaluate runs/digits_m1  |  tfssl study --splits 3",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -35,7 +35,9 @@ SetOption = Annotated[
 RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 
 
-@app.command(epilog="Example:  tfssl train configs/digits_m1m2.toml --set seed=1 --run-dir runs/a")
+@app.command(
+    epilog="Example:  tfssl train configs/digits_m1m2_50.toml --set seed=1 --run-dir runs/a"
+)
 def train(
     config: ConfigArgument = None,
     overrides: SetOption = None,
@@ -61,7 +63,7 @@ def train(
     console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)
 
 
-@app.command(epilog="Example:  tfssl evaluate runs/digits_m1m2")
+@app.command(epilog="Example:  tfssl evaluate runs/digits_m1")
 def evaluate(run: RunArgument):
     """Measure a trained run again on its validation and test points."""
     from tfssl import runs
@@ -73,7 +75,7 @@ def evaluate(run: RunArgument):
     print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
 
 
-@app.command(epilog="Example:  tfssl predict runs/digits_m1m2 new.npz --output predictions.csv")
+@app.command(epilog="Example:  tfssl predict runs/digits_m1 new.npz --output predictions.csv")
 def predict(
     run: RunArgument,
     inputs: Annotated[Path, typer.Argument(metavar="INPUT", help=".npz with x, or .npy.")],
@@ -94,7 +96,7 @@ def predict(
 
 
 @app.command(
-    epilog="Example:  tfssl study configs/digits_m2.toml configs/digits_m1m2.toml --splits 10"
+    epilog="Example:  tfssl study configs/digits_m2_50.toml configs/digits_m1m2_50.toml --splits 10"
 )
 def study(
     configs: Annotated[
