@@ -1,4 +1,4 @@
-"""Shared fixtures. TensorFlow's C++ log is silenced before anything imports it."""
+"""Shared fixtures. What TensorFlow reads when it is imported is set before anything does."""
 
 import os
 
@@ -6,6 +6,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import pytest
+
+import tfssl  # noqa: F401  # turns oneDNN on
 
 
 @pytest.fixture

@@ -6,7 +6,17 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "tfssl"
-LEAVES = {"errors", "files", "noise", "networks", "objectives", "config", "distributions"}
+LEAVES = {
+    "config",
+    "distributions",
+    "errors",
+    "files",
+    "fused",
+    "networks",
+    "noise",
+    "objectives",
+    "optimizers",
+}
 LAYERS = {
     "leaf": {"leaf"},
     "data": {"leaf", "data"},

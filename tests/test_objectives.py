@@ -170,3 +170,16 @@ def test_weight_prior_loss_is_the_standard_normal_density_without_its_constant(r
     log_density = stats.norm(0, 1).logpdf(flat).sum() + 0.5 * len(flat) * np.log(2 * np.pi)
     value = objectives.weight_prior_loss([tf.constant(w) for w in weights], num_examples=50)
     np.testing.assert_allclose(value, -log_density / 50, rtol=1e-5)
+
+
+@pytest.mark.parametrize("top", [1, 3, 5])
+def test_unlabelled_loss_of_a_few_classes_is_a_bound(top, rng):
+    """-log sum_y exp(-L(x, y)) <= U(x) for q(y|x) kept to any of the classes, all 5 included."""
+    logits, losses = rng.normal(size=(2, 50, 5)).astype(np.float32) * 3
+    kept = np.argsort(-logits, axis=1)[:, :top]
+    bound = objectives.unlabelled_loss(
+        tf.constant(np.take_along_axis(losses, kept, axis=1)),
+        tf.constant(np.take_along_axis(logits, kept, axis=1)),
+    )
+    tightest = -special.logsumexp(-losses, axis=1)
+    assert np.all(bound.numpy() >= tightest - 1e-5)

@@ -3,9 +3,11 @@
 import numpy as np
 from sklearn.svm import SVC
 
-from tfssl import devices, training
+from tfssl import devices
 from tfssl.config import load_settings
 from tfssl.data.sources import Source
+from tfssl.experiment import Experiment
+from tfssl.trainer import Trainer
 
 SETTINGS = [
     "model=m2",
@@ -47,11 +49,11 @@ def stripes(seed, labels_per_class=3):
 def errors(seed, *overrides):
     """Test errors of M2, of its classifier after the supervised steps alone, and of an SVM."""
     settings = load_settings(None, [*SETTINGS, f"seed={seed}", *overrides])
-    experiment = training.Experiment.prepare(settings, stripes(seed))
+    experiment = Experiment.prepare(settings, stripes(seed))
     parts, preprocessing = experiment.split, experiment.preprocessing
     x, x_test = preprocessing(parts.x_labelled).numpy(), preprocessing(parts.x_test).numpy()
 
-    class SupervisedOnly(training.Trainer):
+    class SupervisedOnly(Trainer):
         """Stops where the unlabelled points would join; all else is the same model."""
 
         def fit(self, *arguments):
@@ -61,7 +63,7 @@ def errors(seed, *overrides):
         return float(np.mean(predicted != parts.label_test))
 
     found = []
-    for trainer in (training.Trainer, SupervisedOnly):
+    for trainer in (Trainer, SupervisedOnly):
         model, _ = trainer(experiment, devices.make_strategy("default"), verbose=False).run()
         found.append(error(model(x_test).numpy().argmax(axis=1)))
     return (*found, error(SVC(C=10).fit(x, parts.label).predict(x_test)))

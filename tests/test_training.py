@@ -6,12 +6,11 @@ import subprocess
 import sys
 import time
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfssl import runs, training
+from tfssl import runs, trainer, training
 from tfssl.callbacks import DivergenceError
 from tfssl.config import load_settings
 from tfssl.errors import InputError
@@ -266,18 +265,16 @@ def test_no_unlabelled_points_is_an_error_unless_asked_for(tmp_path):
     assert run.model.num_unlabelled == 0
 
 
-@pytest.mark.parametrize(("step", "rate"), [(0, 0.1), (50, 0.1), (75, 0.05), (100, 0.0)])
-def test_the_rate_is_held_then_falls_to_zero(step, rate):
-    schedule = training.HoldThenDecay(0.1, steps=100, decay_start=0.5)
-    np.testing.assert_allclose(schedule(step), rate, atol=1e-8)
-    copy = keras.optimizers.schedules.deserialize(
-        keras.optimizers.schedules.serialize(schedule), {"HoldThenDecay": training.HoldThenDecay}
-    )
-    np.testing.assert_allclose(copy(step), rate, atol=1e-8)
+@pytest.mark.parametrize(
+    ("num_examples", "steps", "steps_per_call"),
+    [(10, 1, 1), (6400, 64, 64), (49_900, 500, 50), (100_000, 1000, 50), (50_100, 504, 63)],
+)
+def test_an_epoch_is_whole_calls_and_covers_the_set(num_examples, steps, steps_per_call):
+    assert trainer.plan_epoch(num_examples, batch_size=100) == (steps, steps_per_call)
 
 
 @pytest.mark.parametrize(
     ("number", "limit", "divisor"), [(13, 64, 13), (499, 64, 1), (500, 64, 50)]
 )
 def test_largest_divisor(number, limit, divisor):
-    assert training.largest_divisor(number, limit) == divisor
+    assert trainer.largest_divisor(number, limit) == divisor

@@ -83,6 +83,11 @@ class M2Settings(FitSettings):
     """p(y); uniform if not given."""
     classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """alpha / N."""
+    top_classes: Positive | None = None
+    """Keep q(y|x) of an unlabelled example to this many classes, the likeliest, and so enumerate
+    only these: faster, and still a bound. All classes if not given."""
+    full_enumeration: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
+    """The share of training before `top_classes` applies."""
     active_threshold: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """M1's latent dimensions with a smaller std of E[z1|x] are kept from M2 (model = "m1m2")."""
 

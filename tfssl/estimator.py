@@ -29,7 +29,9 @@ from tfssl import classifiers, devices
 from tfssl.config import Settings, parse_settings
 from tfssl.data.sources import NO_LABEL, Source
 from tfssl.errors import expect
-from tfssl.training import Experiment, Trainer, check_batch_sizes
+from tfssl.experiment import Experiment
+from tfssl.trainer import Trainer
+from tfssl.training import check_batch_sizes
 
 Array = npt.NDArray[Any]
 

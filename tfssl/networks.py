@@ -2,7 +2,9 @@
 
 import keras
 import numpy as np
+import tensorflow as tf
 
+from tfssl import fused
 from tfssl.errors import expect
 
 PACKAGE = "tfssl"
@@ -53,7 +55,8 @@ class MLP(keras.layers.Layer):
         self.condition_dim = condition_dim
         self.activation = activation
         self.seed = seed
-        self.nonlinearity = keras.activations.get(activation)
+        function = keras.activations.get(activation)
+        self.activate = fused.softplus if activation == "softplus" else lambda a, b: function(a + b)
         *layer_seeds, condition_seed = child_seeds(seed, len(hidden_units) + 1)
         input_dims = (input_dim, *hidden_units[:-1])
         self.linears = [
@@ -74,13 +77,21 @@ class MLP(keras.layers.Layer):
         self.built = True
 
     def call(self, x, condition=None):
-        features = self.linears[0](x)
-        if self.condition_linear is not None:
-            features = features + self.condition_linear(condition)
-        features = self.nonlinearity(features)
-        for linear in self.linears[1:]:
-            features = self.nonlinearity(linear(features))
+        first, *rest = self.linears
+        products = tf.tensordot(x, tf.convert_to_tensor(first.kernel), 1)
+        features = self.activate(products, first.bias + self._condition_products(condition))
+        for linear in rest:
+            products = tf.tensordot(features, tf.convert_to_tensor(linear.kernel), 1)
+            features = self.activate(products, tf.convert_to_tensor(linear.bias))
         return features
+
+    def _condition_products(self, condition):
+        """W_c c, [..., H]; of a class index it is the row of W_c that its one-hot c picks."""
+        if self.condition_linear is None:
+            return 0.0
+        if condition.dtype.is_integer:
+            return tf.gather(self.condition_linear.kernel, condition)
+        return self.condition_linear(condition)
 
     def get_config(self):
         return {

@@ -68,9 +68,12 @@ def labelled_loss(log_p_x, log_p_y, kl_z):
 def unlabelled_loss(loss_per_class, label_logits):
     """U(x) = sum_y q(y|x) L(x, y) - H(q(y|x)) (eq. 7).
 
+    Any q(y|x) makes it a bound, so one that is zero but for a few classes does too, and then L is
+    needed for these alone (section 5's answer to a cost linear in the number of classes).
+
     Args:
-      loss_per_class: [batch, num_classes], L(x, y) in nats for every y.
-      label_logits: [batch, num_classes], unnormalised log q(y|x).
+      loss_per_class: [batch, C], L(x, y) in nats for every y, or the y that q(y|x) is kept to.
+      label_logits: [batch, C], unnormalised log q(y|x) of the same classes.
 
     Returns:
       loss: [batch], an upper bound on -log p(x) in expectation over z.

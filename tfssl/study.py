@@ -164,7 +164,7 @@ def _same_m1(one, other):
 
 
 def _run_baseline(name, settings):
-    from tfssl.training import Experiment
+    from tfssl.experiment import Experiment
 
     experiment = Experiment.prepare(settings)
     parts, preprocessing = experiment.split, experiment.preprocessing

@@ -31,6 +31,28 @@ def make_likelihood(name, dim, input_dim, total_count, seed):
     return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
 
 
+class LossMeans(keras.metrics.Metric):
+    """Means of named losses over an epoch, all in one variable: one update a step, not one each.
+
+    Args:
+      loss_names: the losses to follow; one that a batch does not have counts as 0.
+    """
+
+    def __init__(self, loss_names):
+        super().__init__(name="losses")
+        self.loss_names = loss_names
+        self.totals = self.add_weight(shape=(len(loss_names) + 1,), initializer="zeros")
+
+    def update_state(self, losses, rows):
+        values = [tf.cast(losses.get(name, 0.0), tf.float32) for name in self.loss_names]
+        self.totals.assign_add(tf.stack([*values, 1.0]) * tf.cast(rows, tf.float32))
+
+    def result(self):
+        *totals, rows = tf.unstack(tf.convert_to_tensor(self.totals))
+        means = tf.math.divide_no_nan(totals, rows)
+        return dict(zip(self.loss_names, tf.unstack(means), strict=True))
+
+
 class GenerativeModel(keras.Model):
     """Base of M1, M2 and the stack.
 
@@ -41,12 +63,12 @@ class GenerativeModel(keras.Model):
     loss_names: tuple[str, ...] = ("loss",)
 
     def _track_losses(self):
-        """Create one mean per loss term; called at the end of a subclass's `__init__`."""
-        self._trackers = {name: keras.metrics.Mean(name=name) for name in self.loss_names}
+        """Follow the loss terms; called at the end of a subclass's `__init__`."""
+        self._means = LossMeans(self.loss_names)
 
     @property
     def metrics(self):
-        return list(self._trackers.values())
+        return [self._means]
 
     def without_optimizer(self):
         """An uncompiled copy: what to keep of a trained model."""
@@ -77,19 +99,17 @@ class GenerativeModel(keras.Model):
             scaled_loss = self.optimizer.scale_loss(losses["loss"] / replicas)
         gradients = tape.gradient(scaled_loss, self.trainable_variables)
         self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
-        return self._update_trackers(losses, batch)
+        return self._follow(losses, batch)
 
     def test_step(self, batch):
         losses = self.batch_losses(batch, self._step_seed(EVALUATION_STREAM), training=False)
-        return self._update_trackers(losses, batch)
+        return self._follow(losses, batch)
 
     def _step_seed(self, step):
         # The noise is a function of the seed and the step alone, so a resumed run repeats it.
         return noise.fold(tf.constant([self.seed, 0], tf.int32), step)
 
-    def _update_trackers(self, losses, batch):
-        rows = tf.shape(tf.nest.flatten(batch)[-1])[0]
-        for name, tracker in self._trackers.items():
-            if name in losses:
-                tracker.update_state(losses[name], sample_weight=rows)
-        return {name: tracker.result() for name, tracker in self._trackers.items()}
+    def _follow(self, losses, batch):
+        """Add the losses to the epoch's means and return these."""
+        self._means.update_state(losses, rows=tf.shape(tf.nest.flatten(batch)[-1])[0])
+        return self._means.result()

@@ -73,9 +73,14 @@ class M1(GenerativeModel):
 
     def batch_losses(self, batch, seed, training):
         x = self.observe(batch["unlabelled"], noise.fold(seed, 0))
+        epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
+        return self.losses(x, epsilon)
+
+    def losses(self, x, epsilon):
+        """The loss terms on given noise; x [batch, D], epsilon [batch, latent_dim]."""
         q_z = self.encode(x)
-        epsilon = noise.normal(tf.shape(q_z.distribution.loc), noise.fold(seed, 1))
-        log_p_x = self.decode(objectives.reparameterise(q_z, epsilon)).log_prob(x)
+        features = self.decoder(objectives.reparameterise(q_z, epsilon))
+        log_p_x = self.output_layer.log_prob(features, x)
         kl_z = objectives.gaussian_kl(q_z)
         return {
             "loss": mean(objectives.vae_loss(log_p_x, kl_z)),

@@ -41,6 +41,8 @@ class M2(GenerativeModel):
         the paper.
       class_prior: p(y), K probabilities; uniform if not given.
       classification_weight: alpha / N.
+      top_classes: to how many classes, the likeliest ones, training keeps q(y|x) of an unlabelled
+        example; None enumerates all K. Evaluation always does.
       seed: seed of the initial weights and of the noise.
     """
 
@@ -69,6 +71,7 @@ class M2(GenerativeModel):
         posterior_scale="xy",
         class_prior=None,
         classification_weight=0.1,
+        top_classes=None,
         seed=0,
         **kwargs,
     ):
@@ -93,6 +96,12 @@ class M2(GenerativeModel):
             f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
             class_prior=class_prior,
         )
+        expect(
+            top_classes is None or 1 <= top_classes <= num_classes,
+            "`top_classes` must be between 1 and `num_classes`, or None for all classes",
+            top_classes=top_classes,
+            num_classes=num_classes,
+        )
         self.input_dim = input_dim
         self.num_classes = num_classes
         self.num_labelled = num_labelled
@@ -104,6 +113,8 @@ class M2(GenerativeModel):
         self.posterior_scale = posterior_scale
         self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
         self.classification_weight = classification_weight
+        self.top_classes = top_classes
+        self.enumerates_fully = False  # set to put `top_classes` off
         self.seed = seed
 
         seeds = child_seeds(seed, 8)
@@ -152,29 +163,93 @@ class M2(GenerativeModel):
         return self.output_layer.distribution(self.decoder(z, y))
 
     def loss_terms(self, x, y, epsilon):
-        """L(x, y) and its parts; x [..., D], y [..., K], epsilon [..., latent_dim] broadcast."""
-        q_z = self.encode(x, y)
-        log_p_x = self.decode(y, objectives.reparameterise(q_z, epsilon)).log_prob(x)
-        kl_z = objectives.gaussian_kl(q_z)
-        return objectives.labelled_loss(log_p_x, self.prior_y.log_prob(y), kl_z), log_p_x, kl_z
+        """L(x, y) and its parts, each [...].
 
-    def loss_per_class(self, x, epsilon):
-        """L(x, y) for every y, [batch, K]; x [batch, D], epsilon [batch, latent_dim].
+        Args:
+          x: [..., D].
+          y: [..., K] one-hot, or [...] class indices.
+          epsilon: [..., latent_dim]; all three broadcast.
+
+        Returns:
+          loss: L(x, y).
+          log_p_x: log p(x|y,z).
+          kl_z: KL[q(z|x,y) || p(z)].
+        """
+        q_z = self.encode(x, y)
+        features = self.decoder(objectives.reparameterise(q_z, epsilon), y)
+        log_p_x = self.output_layer.log_prob(features, x)
+        kl_z = objectives.gaussian_kl(q_z)
+        return objectives.labelled_loss(log_p_x, self.log_prior_y(y), kl_z), log_p_x, kl_z
+
+    def log_prior_y(self, y):
+        """log p(y), [...]; y as in `loss_terms`."""
+        if y.dtype.is_integer:
+            return tf.gather(self.prior_y.logits_parameter(), y)
+        return self.prior_y.log_prob(y)
+
+    def loss_per_class(self, x, epsilon, classes=None):
+        """L(x, y) of several classes for each example.
 
         The classes share one epsilon per example: each L(x, y) is unbiased all the same, and the
         differences between classes are less noisy.
+
+        Args:
+          x: [batch, D].
+          epsilon: [batch, latent_dim].
+          classes: [batch, C] integers; every class if None, C = K.
+
+        Returns:
+          loss: [batch, C].
         """
-        every_y = tf.eye(self.num_classes)
-        return self.loss_terms(x[:, tf.newaxis], every_y, epsilon[:, tf.newaxis])[0]
+        y = tf.range(self.num_classes) if classes is None else classes
+        return self.loss_terms(x[:, tf.newaxis], y, epsilon[:, tf.newaxis])[0]
+
+    def unlabelled_loss(self, x, epsilon, logits, top_classes=None):
+        """U(x), [batch]; with q(y|x) kept to its likeliest classes if `top_classes` is given.
+
+        That is a bound as well, and a close one once q(y|x) has little mass elsewhere.
+
+        Args:
+          x: [batch, D].
+          epsilon: [batch, latent_dim].
+          logits: [batch, K], unnormalised log q(y|x).
+          top_classes: how many classes to keep, None for all.
+        """
+        if top_classes is None:
+            return objectives.unlabelled_loss(self.loss_per_class(x, epsilon), logits)
+        logits, classes = tf.math.top_k(logits, top_classes)
+        return objectives.unlabelled_loss(self.loss_per_class(x, epsilon, classes), logits)
 
     def batch_losses(self, batch, seed, training):
         x, y = batch["labelled"]
-        y = tf.cast(y, tf.float32)
-        observed = self.observe(x, noise.fold(seed, 0))
-        epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
-        labelled_loss, log_p_x, kl_z = self.loss_terms(observed, y, epsilon)
+        labelled = self.draw(x, noise.fold(seed, 0))
         # Evaluation classifies what a user will classify: x itself, not one noisy draw of it.
-        logits = self.label_logits(observed if training else self.expected(x))
+        classified = labelled[0] if training else self.expected(x)
+        if "unlabelled" not in batch:
+            return self.losses(labelled, y, classified)
+        unlabelled = self.draw(batch["unlabelled"], noise.fold(seed, 1))
+        top_classes = self.top_classes if training and not self.enumerates_fully else None
+        return self.losses(labelled, y, classified, unlabelled, top_classes)
+
+    def draw(self, x, seed):
+        """One step's noise: x as the step sees it, [batch, D], and epsilon, [batch, latent_dim]."""
+        epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
+        return self.observe(x, noise.fold(seed, 0)), epsilon
+
+    def losses(self, labelled, y, classified, unlabelled=None, top_classes=None):
+        """The loss terms of eq. 9 on given noise, each a scalar mean in nats.
+
+        Args:
+          labelled: (x, epsilon) of the labelled examples, [batch, D] and [batch, latent_dim].
+          y: their labels, [batch, K] one-hot.
+          classified: what q(y|x) sees of them, [batch, D].
+          unlabelled: (x, epsilon) of the unlabelled examples, or None to do without.
+          top_classes: see `unlabelled_loss`.
+        """
+        y = tf.cast(y, tf.float32)
+        x, epsilon = labelled
+        labelled_loss, log_p_x, kl_z = self.loss_terms(x, y, epsilon)
+        logits = self.label_logits(classified)
         losses = {
             "labelled_loss": mean(labelled_loss),
             "classification_loss": mean(objectives.classification_loss(logits, y)),
@@ -186,12 +261,10 @@ class M2(GenerativeModel):
             "error": mean(tf.cast(tf.argmax(logits, -1) != tf.argmax(y, -1), tf.float32)),
         }
         generative_loss = losses["labelled_loss"]
-        if "unlabelled" in batch:
-            x = self.observe(batch["unlabelled"], noise.fold(seed, 2))
-            epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 3))
+        if unlabelled is not None:
+            x, epsilon = unlabelled
             logits = self.label_logits(x)
-            loss_per_class = self.loss_per_class(x, epsilon)
-            losses["unlabelled_loss"] = mean(objectives.unlabelled_loss(loss_per_class, logits))
+            losses["unlabelled_loss"] = mean(self.unlabelled_loss(x, epsilon, logits, top_classes))
             losses["label_entropy"] = mean(objectives.label_entropy(logits))
             generative_loss = objectives.generative_loss(
                 losses["labelled_loss"],
@@ -246,5 +319,6 @@ class M2(GenerativeModel):
             "posterior_scale": self.posterior_scale,
             "class_prior": self.class_prior,
             "classification_weight": self.classification_weight,
+            "top_classes": self.top_classes,
             "seed": self.seed,
         }

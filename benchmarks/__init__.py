@@ -1,0 +1,1 @@
+"""Timings of tfssl beside other implementations of the same training step."""

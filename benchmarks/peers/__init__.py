@@ -1,0 +1,1 @@
+"""The same training steps as others would write them; each module has a `make`."""

@@ -1,0 +1,65 @@
+"""Seconds per training step: ours and the peers' in turns, and the share of the machine's limit."""
+
+import math
+
+from benchmarks import cases
+from benchmarks.workers import Worker, time_in_turns
+
+TF_IMPLEMENTATIONS = ("tfssl", "tf_tiled")
+TORCH_IMPLEMENTATIONS = ("torch_tiled", "torch_compiled", "pyro")
+# Steps in a turn, so that a turn lasts about half a second.
+STEPS = {"m2_100_1000": 2, "m2_100_100": 10, "m1_250": 15, "m2_on_z1": 25}
+
+
+def measure(python, peers_python, rounds, tiny):
+    """Time every case in every implementation.
+
+    Args:
+      python, peers_python: interpreters with TensorFlow and with PyTorch; without the latter only
+        the TensorFlow implementations run.
+      rounds: turns per case.
+      tiny: tiny cases, to see that everything runs.
+    """
+    homes = dict.fromkeys(TF_IMPLEMENTATIONS, python)
+    if peers_python is not None:
+        homes |= dict.fromkeys(TORCH_IMPLEMENTATIONS, peers_python)
+    workers = {name: Worker(name, home) for name, home in homes.items()}
+    try:
+        sizes = {"rows": 100, "repetitions": 1} if tiny else {}
+        gemm = {name: worker.ask("gemm", **sizes)["gflops"] for name, worker in workers.items()}
+        limit = max(gemm.values())
+        results = {}
+        for name, case in cases.CASES.items():
+            print(f"{name} ...", flush=True)
+            for worker in workers.values():
+                worker.ask("make", case=name, tiny=tiny)
+            losses = check_losses(name, {n: worker.ask("loss") for n, worker in workers.items()})
+            for worker in workers.values():
+                worker.ask("time", steps=1 if tiny else 4)  # warm up
+            seconds = time_in_turns(workers, rounds, 1 if tiny else STEPS[name])
+            flops = cases.useful_flops(cases.tiny(case) if tiny else case)
+            results[name] = {
+                "loss": losses,
+                "seconds": seconds,
+                "useful_gflop": flops / 1e9,
+                "share_of_gemm": {
+                    n: flops / 1e9 / timing["median"] / limit for n, timing in seconds.items()
+                },
+            }
+            for worker in workers.values():
+                worker.ask("release")
+        return {"gemm_gflops": gemm, "cases": results}
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def check_losses(case, losses):
+    """Refuse to time implementations that do not compute the same; return the losses."""
+    for kind in ("loss", "loss_sampled_kl"):
+        values = {name: answer[kind] for name, answer in losses.items() if kind in answer}
+        reference = values.get("tfssl", next(iter(values.values()), 0.0))
+        for name, value in values.items():
+            if not math.isclose(value, reference, rel_tol=1e-5):
+                raise RuntimeError(f"{case}: {kind} of {name} is {value}, of tfssl {reference}")
+    return losses

@@ -1,0 +1,66 @@
+"""Workers of several environments side by side, timed in turns."""
+
+import json
+import os
+import statistics
+import subprocess
+import time
+
+# A library's idle threads spin for a while after its last step; let them come to rest.
+REST_SECONDS = 0.3
+
+
+class Worker:
+    """A `benchmarks.worker` process.
+
+    Args:
+      implementation: its name.
+      python: the interpreter of an environment that has it.
+    """
+
+    def __init__(self, implementation, python):
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", implementation],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        )
+
+    def ask(self, word, **arguments):
+        self.process.stdin.write(json.dumps({"do": word, **arguments}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        answer = json.loads(line) if line else {"error": "the worker died"}
+        if "error" in answer:
+            raise RuntimeError(f"{word} {arguments}: {answer['error']}")
+        return answer
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def time_in_turns(workers, rounds, steps):
+    """{name: summary of the seconds per step}, the workers taking turns in every round.
+
+    Args:
+      workers: {name: `Worker`}, each holding an implementation that has warmed up.
+      rounds: how many turns each gets.
+      steps: steps in a turn; a turn counts as their mean.
+    """
+    seconds = {name: [] for name in workers}
+    for _ in range(rounds):
+        for name, worker in workers.items():
+            time.sleep(REST_SECONDS)
+            seconds[name].append(statistics.fmean(worker.ask("time", steps=steps)["seconds"]))
+    return {name: summary(values) for name, values in seconds.items()}
+
+
+def summary(values):
+    """Median and quartiles."""
+    if len(values) == 1:
+        values = values * 2
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return {"median": median, "quartiles": [low, high]}

@@ -1,0 +1,51 @@
+"""Settings with the data they name: loaded, split and checked."""
+
+from dataclasses import dataclass
+
+from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.sources import Source, load_source
+from tfssl.data.splits import Split, split
+from tfssl.errors import expect
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Settings with the data they name, checked: everything training needs but a place to write."""
+
+    settings: object
+    source: Source
+    split: Split
+    preprocessing: Preprocessing
+
+    @classmethod
+    def prepare(cls, settings, source=None):
+        """Load, split and check the data; nothing is written.
+
+        Args:
+          settings: `Settings`.
+          source: a `Source` to use instead of the one the settings name.
+        """
+        data = settings.data
+        source = source or load_source(data.name)
+        parts = split(
+            source, data.num_labelled, data.num_validation, data.num_test, data.split_seed
+        )
+        x_train = parts.x_train
+        preprocessing = Preprocessing.fit(x_train, source.levels, settings.likelihood)
+        preprocessing.check(x_train, f"{source.name}, training points")
+        preprocessing.check(parts.x_validation, f"{source.name}, validation points")
+        preprocessing.check(parts.x_test, f"{source.name}, test points")
+        expect(
+            len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
+            "there must be unlabelled points to learn from",
+            hint='Lower data.num_labelled, or set it to "all" to train on labels alone.',
+            unlabelled=0,
+        )
+        prior = settings.m2.class_prior
+        expect(
+            prior is None or len(prior) == source.num_classes,
+            "m2.class_prior must have one probability per class",
+            probabilities=None if prior is None else len(prior),
+            classes=source.num_classes,
+        )
+        return cls(settings, source, parts, preprocessing)

@@ -1,0 +1,325 @@
+"""Builds and fits the networks of an experiment, stage by stage.
+
+A stage is one network's training: M1, then M2 on x or on M1's features. Each stage has a checkpoint
+that restores it exactly, so an interrupted run ends with the same weights as an uninterrupted one.
+"""
+
+import keras
+import numpy as np
+
+from tfssl import classifiers, devices, evaluation, figures
+from tfssl.callbacks import (
+    AveragedWeights,
+    Checkpoint,
+    Pictures,
+    ShowProgress,
+    StopOnNaN,
+    TruncateLater,
+    averaged_variables,
+)
+from tfssl.data import pipelines
+from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
+from tfssl.optimizers import FusedAdam, HoldThenDecay
+from tfssl.projector import write_embeddings
+
+MAX_STEPS_PER_CALL = 64
+NUM_PICTURES = 10
+NUM_EMBEDDINGS = 1000
+
+
+class Trainer:
+    """Builds and fits the networks of one experiment.
+
+    Args:
+      experiment: an `Experiment`.
+      strategy: from `devices.make_strategy`.
+      folder: a `RunFolder` for checkpoints and logs, or None to keep everything in memory.
+      verbose: whether to show progress.
+
+    Attributes:
+      history: {stage: one dictionary per epoch}; with nobody watching (no folder, no validation,
+        not verbose), short epochs are reported several at a time.
+    """
+
+    def __init__(self, experiment, strategy, folder=None, verbose=True):
+        self.experiment = experiment
+        self.settings = experiment.settings
+        self.strategy = strategy
+        self.folder = folder
+        self.verbose = verbose
+        self.history = {}
+
+    def run(self, m1=None):
+        """Train what `settings.model` asks for: (model, classifier or None).
+
+        The model is a copy without its optimizer and without the devices it was trained on.
+        """
+        if self.settings.model == "m2":
+            return self.train_m2().without_optimizer(), None
+        m1 = m1 or self.train_m1()
+        if self.settings.model == "m1m2":
+            return self.train_stack(m1).without_optimizer(), None
+        m1 = m1.without_optimizer()
+        return m1, self.train_classifier(m1)
+
+    def train_m1(self):
+        """M1 on every training input, without labels."""
+        settings, preprocessing = self.settings, self.experiment.preprocessing
+        with self.strategy.scope():
+            m1 = M1(
+                preprocessing.dim,
+                settings.m1.latent_dim,
+                settings.m1.hidden_units,
+                settings.likelihood,
+                preprocessing.total_count,
+                seed=settings.seed,
+                dtype=settings.device.precision,
+            )
+        x, parts = self.experiment.split.x_train, self.experiment.split
+
+        def batches(start_step):
+            rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
+            return pipelines.unlabelled(x, rows, settings.seed, preprocessing, start_step)
+
+        validation = self.validation(parts.x_validation, settings.m1, preprocessing)
+        self.fit("m1", m1, m1, settings.m1, batches, len(x), validation)
+        return m1
+
+    def train_classifier(self, m1):
+        """The classifier on the means of M1's latents."""
+        classifier = classifiers.make_classifier(self.settings.m1.classifier, self.settings.seed)
+        parts = self.experiment.split
+        features = [self.apply(m1.latents, x) for x in (parts.x_labelled, parts.x_unlabelled)]
+        return classifiers.fit_classifier(classifier, features[0], parts.label, features[1])
+
+    def train_m2(self):
+        """M2 on x itself."""
+        preprocessing = self.experiment.preprocessing
+        with self.strategy.scope():
+            m2 = self.make_m2(M2, preprocessing.dim, self.settings.likelihood)
+        self.fit_m2(m2, m2, lambda x: x, preprocessing)
+        return m2
+
+    def train_stack(self, m1):
+        """M2 on q(z1|x) of a trained M1, computed once: it does not change any more."""
+        latents = self.apply(m1.latents, self.experiment.split.x_train)
+        active = active_dimensions(latents, self.settings.m2.active_threshold)
+        with self.strategy.scope():
+            m2 = self.make_m2(LatentM2, len(active), "gaussian")
+            stack = StackedM1M2(m1, m2, active)
+        self.fit_m2(m2, stack, lambda x: self.apply(stack.features, x), None)
+        return stack
+
+    def make_m2(self, cls, input_dim, likelihood):
+        settings, parts = self.settings.m2, self.experiment.split
+        return cls(
+            input_dim,
+            self.experiment.source.num_classes,
+            len(parts.label),
+            len(parts.x_unlabelled),
+            settings.latent_dim,
+            settings.hidden_units,
+            likelihood,
+            self.experiment.preprocessing.total_count,
+            settings.posterior_scale,
+            settings.class_prior,
+            settings.classification_weight,
+            settings.top_classes,
+            seed=self.settings.seed,
+            dtype=self.settings.device.precision,
+        )
+
+    def fit_m2(self, m2, whole, stored, transform):
+        """Fit M2 on `stored(x)`, on which `transform` acts batch by batch."""
+        settings, parts = self.settings.m2, self.experiment.split
+        labelled = (stored(parts.x_labelled), parts.label)
+        unlabelled = stored(parts.x_unlabelled) if len(parts.x_unlabelled) else None
+        batch_sizes = [
+            devices.per_replica(size, self.strategy, "m2 batch size")
+            for size in (settings.labelled_batch_size, settings.batch_size)
+        ]
+
+        def batches(start_step):
+            return pipelines.semi_supervised(
+                labelled,
+                unlabelled,
+                m2.num_classes,
+                batch_sizes,
+                self.settings.seed,
+                transform,
+                start_step,
+            )
+
+        def supervised_batches():
+            return pipelines.semi_supervised(
+                labelled, None, m2.num_classes, batch_sizes, self.settings.seed, transform
+            )
+
+        if settings.supervised_steps and not self.has_checkpoint("m2"):
+            self.warm_start(m2, supervised_batches())
+        validation = None
+        if len(parts.x_validation):
+            validation = self.validation(stored(parts.x_validation), settings, transform)
+        size = len(labelled[1]) if unlabelled is None else len(unlabelled)
+        self.fit("m2", m2, whole, settings, batches, size, validation)
+
+    def warm_start(self, m2, batches):
+        """Train M2 on labels alone: q(y|x) then starts from the labels, not from chance.
+
+        It is short, so an interrupted run repeats it; the result is the same.
+        """
+        settings = self.settings.m2
+        steps_per_call = largest_divisor(settings.supervised_steps, MAX_STEPS_PER_CALL)
+        self.compile(m2, settings.learning_rate, steps_per_call)
+        m2.fit(
+            devices.distribute(batches, self.strategy),
+            steps_per_epoch=settings.supervised_steps,
+            callbacks=[StopOnNaN()],
+            shuffle=False,
+            verbose=0,
+        )
+
+    def validation(self, x, settings, transform):
+        """One pass over the validation points, or None if there are none."""
+        if not len(x):
+            return None
+        return pipelines.evaluation(
+            x,
+            self.experiment.split.label_validation,
+            self.experiment.source.num_classes,
+            max(settings.batch_size, 500),
+            transform,
+        )
+
+    def fit(self, stage, network, whole, settings, batches, num_examples, validation):
+        """Train one network, from its checkpoint if there is one.
+
+        Args:
+          stage: "m1" or "m2".
+          network: what is trained.
+          whole: the model it is part of, for the pictures.
+          settings: `FitSettings`.
+          batches: start_step -> endless dataset of per-replica batches.
+          num_examples: how many examples make an epoch.
+          validation: dataset or None.
+        """
+        steps, steps_per_call = plan_epoch(num_examples, settings.batch_size)
+        all_steps, epochs = settings.epochs * steps, settings.epochs
+        if self.folder is None and validation is None and not self.verbose:
+            # Keras takes longer over the end of an epoch than over a dozen small steps.
+            together = largest_divisor(epochs, max(1, MAX_STEPS_PER_CALL // steps))
+            steps, epochs = steps * together, epochs // together
+            steps_per_call *= together
+        rate = HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start)
+        averaging_steps = settings.averaging * all_steps
+        self.compile(network, rate, steps_per_call, averaging_steps)
+        checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
+        done = checkpoint.restore(network)
+        if done < epochs:
+            start_step = done * steps * self.strategy.num_replicas_in_sync
+            network.fit(
+                devices.distribute(batches(start_step), self.strategy),
+                steps_per_epoch=steps,
+                initial_epoch=done,
+                epochs=epochs,
+                validation_data=validation,
+                validation_freq=settings.evaluate_every,
+                callbacks=[*self.callbacks(stage, whole), checkpoint],
+                shuffle=False,
+                verbose=0,
+            )
+        for weight, average in averaged_variables(network):
+            weight.assign(average)
+        self.history[stage] = checkpoint.history
+
+    def compile(self, network, learning_rate, steps_per_call, averaging_steps=0.0):
+        """Give the network a new optimizer: Adam, with averaged weights if there is a window."""
+        # Keras 3.15 cannot run several steps in one call on several replicas.
+        single = self.strategy.num_replicas_in_sync == 1
+        with self.strategy.scope():
+            optimizer = FusedAdam(
+                learning_rate,
+                use_ema=averaging_steps > 0,
+                ema_momentum=1.0 - 1.0 / max(2.0, averaging_steps),
+            )
+            network.compile(
+                optimizer=optimizer,
+                jit_compile=devices.use_jit(self.settings.device.jit_compile),
+                steps_per_execution=steps_per_call if single else 1,
+            )
+            # Variables created inside the first step would make TensorFlow trace it twice.
+            network.optimizer.build(network.trainable_variables)
+
+    def checkpoint_path(self, stage):
+        if self.folder is None:
+            return None
+        (self.folder / stage).mkdir(exist_ok=True)
+        return self.folder / stage / "checkpoint.npz"
+
+    def has_checkpoint(self, stage):
+        path = self.checkpoint_path(stage)
+        return path is not None and path.exists()
+
+    def callbacks(self, stage, whole):
+        callbacks = [AveragedWeights(), StopOnNaN()]
+        if stage == "m2" and self.settings.m2.top_classes is not None:
+            callbacks.append(TruncateLater(self.settings.m2.full_enumeration))
+        if self.verbose:
+            callbacks.append(ShowProgress(stage))
+        if self.folder is None:
+            return callbacks
+        logs = self.folder / "tensorboard" / stage
+        callbacks.append(keras.callbacks.TensorBoard(logs, write_graph=False))
+        if self.experiment.source.image_shape is not None:
+            preprocessing = self.experiment.preprocessing
+            x = preprocessing(self.experiment.split.x_train[:NUM_PICTURES])
+            callbacks.append(
+                Pictures(lambda _: figures.training_pictures(whole, x, preprocessing), logs)
+            )
+        return callbacks
+
+    def write_latents(self, model, classifier):
+        """Latents of some training points for TensorBoard's projector."""
+        parts, preprocessing = self.experiment.split, self.experiment.preprocessing
+        x = parts.x_train[:NUM_EMBEDDINGS]
+        names = np.array(self.experiment.source.class_names)
+        given = np.array(["-"] * len(x), dtype=object)
+        given[: len(parts.label)] = names[parts.label][: len(x)]
+        probabilities = evaluation.class_probabilities(model, classifier, preprocessing, x)
+        images = None
+        if self.experiment.source.image_shape is not None:
+            images = figures.to_images(preprocessing(x), preprocessing)
+        write_embeddings(
+            self.folder / "tensorboard",
+            self.apply(model.latents, x),
+            {"predicted": names[probabilities.argmax(axis=1)], "given": given},
+            images,
+        )
+
+    def apply(self, function, x, batch_size=1000):
+        """A model's function over stored inputs, a batch at a time."""
+        parts = [
+            function(self.experiment.preprocessing(x[first : first + batch_size])).numpy()
+            for first in range(0, max(len(x), 1), batch_size)  # of no rows, one empty batch
+        ]
+        return np.concatenate(parts)
+
+
+def plan_epoch(num_examples, batch_size):
+    """Steps of an epoch, and steps of one call into TensorFlow.
+
+    An epoch must be whole calls, or Keras overruns it. So it covers the set once, and goes on into
+    the next pass for the few steps that fill the last call.
+    """
+    steps = pipelines.steps_per_epoch(num_examples, batch_size)
+    if steps <= MAX_STEPS_PER_CALL:
+        return steps, steps
+    # Of the longer calls, the one that fills up with the fewest steps.
+    lengths = range(MAX_STEPS_PER_CALL, MAX_STEPS_PER_CALL // 2, -1)
+    steps_per_call = min(lengths, key=lambda length: -steps % length)
+    return steps + -steps % steps_per_call, steps_per_call
+
+
+def largest_divisor(number, limit):
+    """The largest divisor of `number` up to `limit`."""
+    return max(d for d in range(1, min(number, limit) + 1) if number % d == 0)
