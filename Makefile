@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint types install clean
+.PHONY: run test bench lint types install clean
 
 # Train and evaluate the default experiment on the embedded digits, next to its baselines.
 run: $(VENV)/installed
@@ -11,6 +11,11 @@ run: $(VENV)/installed
 # Lint, types and tests.
 test: $(VENV)/installed lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Times against Pyro, PyTorch and plain TensorFlow; about 15 minutes on an idle machine.
+bench: $(VENV)/installed .venv-peers/installed
+	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
+	$(BIN)/python pipelines/readme_tables.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -26,5 +31,10 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[dev]"
 	touch $@
 
+.venv-peers/installed: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet -r benchmarks/peers/requirements.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-peers

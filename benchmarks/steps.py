@@ -5,20 +5,20 @@ import math
 from benchmarks import cases
 from benchmarks.workers import Worker, time_in_turns
 
-TF_IMPLEMENTATIONS = ("tfssl", "tf_tiled")
+TF_IMPLEMENTATIONS = ("tfssl", "tfssl_top_2", "tf_tiled")
 TORCH_IMPLEMENTATIONS = ("torch_tiled", "torch_compiled", "pyro")
 # Steps in a turn, so that a turn lasts about half a second.
-STEPS = {"m2_100_1000": 2, "m2_100_100": 10, "m1_250": 15, "m2_on_z1": 25}
+STEPS = {"m2_100_1000": 2, "m2_100_100": 10, "m2_20_100": 12, "m1_250": 15, "m2_on_z1": 25}
 
 
-def measure(python, peers_python, rounds, tiny):
+def measure(rounds, tiny, python, peers_python):
     """Time every case in every implementation.
 
     Args:
-      python, peers_python: interpreters with TensorFlow and with PyTorch; without the latter only
-        the TensorFlow implementations run.
       rounds: turns per case.
       tiny: tiny cases, to see that everything runs.
+      python, peers_python: interpreters with TensorFlow and with PyTorch; without the latter only
+        the TensorFlow implementations run.
     """
     homes = dict.fromkeys(TF_IMPLEMENTATIONS, python)
     if peers_python is not None:

@@ -30,16 +30,18 @@ from tfssl.optimizers import FusedAdam, HoldThenDecay
 STEPS_PER_CALL = 20
 
 
-def mnist(seed):
+def mnist(seed, tiny=False):
     """(labelled, unlabelled, test), each (x, label) but the unlabelled."""
-    parts = split(load_source("mnist"), 100, 10_000, 0, seed)
+    name, num_validation, num_test = ("digits", 0, 100) if tiny else ("mnist", 10_000, 0)
+    parts = split(load_source(name), 100, num_validation, num_test, seed)
     return _flat(
         (parts.x_labelled, parts.label), parts.x_unlabelled, (parts.x_test, parts.label_test)
     )
 
 
-def triples(seed, per_class=5, num_unlabelled=20_000, num_test=2_000):
+def triples(seed, tiny=False):
     """Three digits side by side, [8, 24]; training and test triples share no digit image."""
+    per_class, num_unlabelled, num_test = (1, 200, 100) if tiny else (5, 20_000, 2_000)
     rng = np.random.default_rng(seed)
     images, labels = load_digits(return_X_y=True)
     images = (images.reshape(-1, 8, 8) / 16.0).astype(np.float32)
@@ -164,9 +166,9 @@ def _scaled(x):
     return tf.cast(x, tf.float32) / 255.0
 
 
-def measure_mnist(seed, steps, top_choices=(1, 2)):
+def measure_mnist(seed, steps, tiny, top_choices=(1, 2)):
     """Both halves of a run; `steps` must be a multiple of 2 * STEPS_PER_CALL."""
-    training = Training(mnist(seed), 10, (500,), 50, (20, 100), steps, seed)
+    training = Training(mnist(seed, tiny), 10, (500,), 50, (20, 100), steps, seed)
     training.start_from_labels(200)
     rows = [{"part": "first half", "seconds_per_step": training.run(steps // 2)}]
     rows[0]["test_error"] = training.error()
@@ -185,9 +187,9 @@ def measure_mnist(seed, steps, top_choices=(1, 2)):
     return rows
 
 
-def measure_triples(seed, steps, top=10):
+def measure_triples(seed, steps, tiny, top=10):
     rows = []
-    data = triples(seed)
+    data = triples(seed, tiny)
     for choice in (None, top):
         training = Training(data, 1000, (200,), 50, (100, 50), steps, seed)
         training.start_from_labels(1000)
@@ -210,13 +212,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--steps", type=int, help="default: 6000 (mnist), 300 (triples)")
+    parser.add_argument("--tiny", action="store_true", help="less data, digits for MNIST")
     parser.add_argument("--output", type=Path, default=Path("docs/results/truncation"))
     arguments = parser.parse_args()
     measure = {"mnist": measure_mnist, "triples": measure_triples}[arguments.run]
     steps = arguments.steps or {"mnist": 6000, "triples": 300}[arguments.run]
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-        rows = measure(seed, steps)
+        rows = measure(seed, steps, arguments.tiny)
         result = {"run": arguments.run, "seed": seed, "steps": steps, "rows": rows}
         write_json(arguments.output / f"{arguments.run}-{seed}.json", result)
         print(result, flush=True)

@@ -18,6 +18,7 @@ import os
 import sys
 import time
 import traceback
+from typing import Any
 
 from benchmarks import cases, gemm
 
@@ -25,6 +26,7 @@ from benchmarks import cases, gemm
 # environment need have all the libraries.
 IMPLEMENTATIONS = {
     "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
+    "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),
     "torch_tiled": ("benchmarks.peers.torch_tiled", {}, gemm.torch_products),
     "torch_compiled": ("benchmarks.peers.torch_tiled", {"compile": True}, gemm.torch_products),
@@ -39,7 +41,7 @@ class Worker:
     def __init__(self, name):
         self.module, self.options, self.products = IMPLEMENTATIONS[name]
         self.case = None
-        self.implementation = None
+        self.implementation: Any = None
 
     def make(self, case, tiny=False, options=None):
         self.release()

@@ -27,18 +27,20 @@ class Worker:
             text=True,
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.requests, self.answers = self.process.stdin, self.process.stdout
 
     def ask(self, word, **arguments):
-        self.process.stdin.write(json.dumps({"do": word, **arguments}) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        print(json.dumps({"do": word, **arguments}), file=self.requests, flush=True)
+        line = self.answers.readline()
         answer = json.loads(line) if line else {"error": "the worker died"}
         if "error" in answer:
             raise RuntimeError(f"{word} {arguments}: {answer['error']}")
         return answer
 
     def close(self):
-        self.process.stdin.close()
+        self.requests.close()
         self.process.wait()
 
 
@@ -50,7 +52,7 @@ def time_in_turns(workers, rounds, steps):
       rounds: how many turns each gets.
       steps: steps in a turn; a turn counts as their mean.
     """
-    seconds = {name: [] for name in workers}
+    seconds: dict[str, list[float]] = {name: [] for name in workers}
     for _ in range(rounds):
         for name, worker in workers.items():
             time.sleep(REST_SECONDS)

@@ -3,26 +3,152 @@
 Between the lines <!-- table: NAME --> and <!-- end --> stands the table of docs/results/NAME.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from tfssl import study
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "docs" / "results"
 BLOCK = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+PEERS = {
+    "tf_tiled": "plain TF",
+    "torch_tiled": "PyTorch",
+    "torch_compiled": "torch.compile",
+    "pyro": "Pyro",
+}
+STEPS = {
+    "m2_100_1000": "M2, 100 + 1000",
+    "m2_100_100": "M2, 100 + 100",
+    "m2_20_100": "M2, 20 + 100",
+    "m1_250": "M1, 250",
+    "m2_on_z1": "M2 on z1, 100 + 100",
+}
+SIZES = {
+    "num_classes": "classes",
+    "latent_dim": "latent size",
+    "hidden_units": "hidden units",
+    "unlabelled": "unlabelled rows",
+}
 
 
 def fill(text):
     """`text` with every table made anew."""
 
     def block(match):
-        files = sorted((ROOT / "docs" / "results" / match[2]).glob("*.json"))
-        results = [study.read_result(file) for file in files]
-        return f"{match[1]}{study.markdown(study.in_table_order(results))}\n{match[3]}"
+        table = TABLES.get(match[2], errors_table)(RESULTS / match[2])
+        return f"{match[1]}{table}\n{match[3]}"
 
     return BLOCK.sub(block, text)
 
+
+def markdown(header, rows):
+    """A table whose first column is text and the others numbers."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def read(path):
+    return json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["result"]
+
+
+def milliseconds(timing):
+    """Median and quartiles."""
+    low, high = timing["quartiles"]
+    return f"{1e3 * timing['median']:.3g} ({1e3 * low:.3g} to {1e3 * high:.3g})"
+
+
+def errors_table(folder):
+    """A study: mean test errors of the methods."""
+    results = [study.read_result(file) for file in sorted(folder.glob("*.json"))]
+    return study.markdown(study.in_table_order(results))
+
+
+def steps_table(path):
+    """Our step, its share of the matrix-product limit, and how many times longer the peers take."""
+    rows = []
+    for case, found in read(path)["cases"].items():
+        ours, seconds = found["seconds"]["tfssl"], found["seconds"]
+        truncated = seconds["tfssl_top_2"]["median"] / ours["median"]
+        rows.append(
+            [
+                STEPS[case],
+                milliseconds(ours),
+                f"{100 * found['share_of_gemm']['tfssl']:.0f} %",
+                *(f"{seconds[peer]['median'] / ours['median']:.2f}" for peer in PEERS),
+                f"{truncated:.2f}" if case.startswith("m2") else "",
+            ]
+        )
+    return markdown(
+        ["step", "tfssl, ms", "of the limit", *PEERS.values(), "tfssl, top 2 classes"], rows
+    )
+
+
+def fit_table(path):
+    rows = [
+        [STEPS[case], milliseconds(found["bare"]), milliseconds(found["fit"])]
+        + [f"{100 * found['overhead']:+.0f} %"]
+        for case, found in read(path).items()
+    ]
+    return markdown(["step", "bare, ms", "in `fit`, ms", "overhead"], rows)
+
+
+def prediction_table(path):
+    rows = [
+        [way, rows, milliseconds(timing), f"{timing['examples_per_second']:,.0f}"]
+        for way, found in read(path).items()
+        for rows, timing in found.items()
+    ]
+    return markdown(["classifier of M2", "batch", "ms a call", "images a second"], rows)
+
+
+def growth_table(path):
+    rows = []
+    for row in read(path):
+        value = row["value"][0] if isinstance(row["value"], list) else row["value"]
+        kept = f", top {row['top_classes']}" if row["top_classes"] else ""
+        rows.append([f"{SIZES[row['what']]} {value}{kept}", milliseconds(row)])
+    return markdown(["100 + 100, but", "ms a step"], rows)
+
+
+def truncation_table(folder):
+    """Test errors at the end of training, a column per seed, and the time of a step."""
+    files = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]
+    names = {"mnist": "MNIST, 10 classes", "triples": "digit triples, 1000 classes"}
+    rows = []
+    for run, name in names.items():
+        seeds = [file["rows"] for file in files if file["run"] == run]
+        for same in zip(*seeds, strict=True):
+            if same[0].get("part") == "first half":
+                continue
+            errors = [row["test_error"] for row in same]
+            full = [row for rows_ in seeds for row in rows_ if row.get("top_classes", 0) is None]
+            speed = np.median([row["seconds_per_step"] for row in full]) / np.median(
+                [row["seconds_per_step"] for row in same]
+            )
+            top = same[0]["top_classes"]
+            rows.append(
+                [
+                    f"{name}, {'all' if top is None else f'top {top}'}",
+                    " ".join(f"{error:.1f}" for error in errors),
+                    f"{np.mean(errors):.1f}",
+                    f"{speed:.1f}",
+                ]
+            )
+    return markdown(["enumerated", "test error %, by seed", "mean", "times faster"], rows)
+
+
+TABLES = {
+    "speed/steps": steps_table,
+    "speed/fit": fit_table,
+    "speed/prediction": prediction_table,
+    "speed/growth": growth_table,
+    "truncation": truncation_table,
+}
 
 if __name__ == "__main__":
     readme = ROOT / "README.md"

@@ -1,0 +1,81 @@
+"""Memory of a `fit` on as many images as MNIST has: its peak, and whether it grows with the epochs.
+
+Run in a process of its own: `python -m benchmarks.memory [--tiny]` prints the result as JSON.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import keras
+import numpy as np
+import psutil
+
+from benchmarks import fit
+from tfssl import devices
+from tfssl.config import load_settings
+from tfssl.experiment import Experiment
+from tfssl.runs import RunFolder
+from tfssl.trainer import Trainer
+
+EPOCHS = 12
+
+
+class Watched(Trainer):
+    """A `Trainer` that notes the memory in use after every epoch, in MB."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.megabytes = []
+
+    def callbacks(self, stage, whole):
+        note = keras.callbacks.LambdaCallback(on_epoch_end=self.note_memory)
+        return [*super().callbacks(stage, whole), note]
+
+    def note_memory(self, epoch, logs):
+        self.megabytes.append(psutil.Process().memory_info().rss / 1e6)
+
+
+def run(tiny):
+    """Fit M2 with 100 + 1000 examples a step, validation and TensorBoard included."""
+    overrides = [*fit.SHARED, *fit.CASES["m2_100_1000"], f"m2.epochs={EPOCHS}"]
+    overrides += ["data.num_validation=100", "m2.evaluate_every=1"]
+    settings = load_settings(None, overrides)
+    source = fit.random_images(600 if tiny else fit.NUM_EXAMPLES)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Watched(
+            Experiment.prepare(settings, source),
+            devices.make_strategy("default"),
+            RunFolder.create(Path(folder) / "run", settings),
+            verbose=False,
+        )
+        trainer.run()
+    # The first epochs fill caches and pools; growth is what happens after.
+    later = trainer.megabytes[EPOCHS // 3 :]
+    slope = float(np.polyfit(range(len(later)), later, 1)[0])
+    return {
+        "data_megabytes": source.x.nbytes / 1e6,
+        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
+        "after_each_epoch": trainer.megabytes,
+        "growth_per_epoch": slope,
+    }
+
+
+def measure(rounds, tiny):
+    """The result of `run` in a new process; once is enough."""
+    arguments = ["--tiny"] if tiny else []
+    process = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory", *arguments],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    print(json.dumps(run("--tiny" in sys.argv)))

@@ -1,0 +1,54 @@
+"""Every benchmark still runs, in tiny sizes; no time is looked at."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import cases, ours, run, steps
+from benchmarks.peers import tf_tiled
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("part", run.PARTS)
+def test_a_part_runs(part, tmp_path):
+    command = [sys.executable, "-m", "benchmarks.run", "--tiny", "--only", part]
+    command += ["--output", tmp_path, "--peers-python", tmp_path / "none"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    written = json.loads((tmp_path / f"{part}.json").read_text())
+    assert written["result"]
+    assert written["machine"]["versions"]["tensorflow"]
+
+
+@pytest.mark.parametrize("name", ["mnist", "triples"])
+def test_the_truncation_runs(name, tmp_path):
+    command = [sys.executable, "-m", "benchmarks.truncation", "--run", name, "--tiny"]
+    command += ["--seeds", "1", "--steps", "40", "--output", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    rows = json.loads((tmp_path / f"{name}-0.json").read_text())["rows"]
+    assert all(row["seconds_per_step"] > 0 and 0 <= row["test_error"] <= 100 for row in rows)
+
+
+@pytest.mark.parametrize("name", cases.CASES)
+def test_we_compute_what_a_tiled_step_computes(name):
+    """The peers' loss, written independently, on the same weights and noise."""
+    case = cases.tiny(cases.CASES[name])
+    weights, data, noise = cases.weights(case, 0), cases.data(case, 0), cases.fixed_noise(case, 0)
+    losses = {m.__name__: m.make(case, weights, data).loss(noise) for m in (ours, tf_tiled)}
+    steps.check_losses(name, losses)
+
+
+def test_different_losses_are_not_timed():
+    with pytest.raises(RuntimeError, match="loss of peer"):
+        steps.check_losses("case", {"tfssl": {"loss": 1.0}, "peer": {"loss": 1.001}})
+
+
+def test_useful_flops_of_one_matrix_product():
+    """M1 with one hidden layer: 2 m n k a product, the first without a gradient to x."""
+    case = cases.Case("one", "m1", 7, (5,), 3, "bernoulli", 0, 10)
+    products = 2 * (7 * 5) + 3 * (5 * 6) + 3 * (3 * 5) + 3 * (5 * 7)
+    np.testing.assert_equal(cases.useful_flops(case), 2 * 10 * products)
