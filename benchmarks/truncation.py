@@ -83,11 +83,14 @@ class Training:
       num_classes: K.
       hidden_units, latent_dim: sizes of M2.
       batch_sizes: (labelled, unlabelled) rows per step.
+      learning_rate: Adam's.
       steps: all steps of the run; the rate decays to zero over the second half.
       seed: seed of the weights, the order and the noise.
     """
 
-    def __init__(self, data, num_classes, hidden_units, latent_dim, batch_sizes, steps, seed):
+    def __init__(
+        self, data, num_classes, hidden_units, latent_dim, batch_sizes, learning_rate, steps, seed
+    ):
         self.labelled, self.unlabelled, self.test = data
         self.batch_sizes, self.seed, self.done = batch_sizes, seed, 0
         self.model = M2(
@@ -99,7 +102,7 @@ class Training:
             hidden_units,
             seed=seed,
         )
-        self.optimizer = FusedAdam(HoldThenDecay(1e-3, steps, 0.5))
+        self.optimizer = FusedAdam(HoldThenDecay(learning_rate, steps, 0.5))
         self.optimizer.build(self.model.trainable_variables)
 
     def start_from_labels(self, steps):
@@ -168,7 +171,7 @@ def _scaled(x):
 
 def measure_mnist(seed, steps, tiny, top_choices=(1, 2)):
     """Both halves of a run; `steps` must be a multiple of 2 * STEPS_PER_CALL."""
-    training = Training(mnist(seed, tiny), 10, (500,), 50, (20, 100), steps, seed)
+    training = Training(mnist(seed, tiny), 10, (500,), 50, (20, 100), 3e-3, steps, seed)
     training.start_from_labels(200)
     rows = [{"part": "first half", "seconds_per_step": training.run(steps // 2)}]
     rows[0]["test_error"] = training.error()
@@ -191,7 +194,7 @@ def measure_triples(seed, steps, tiny, top=10):
     rows = []
     data = triples(seed, tiny)
     for choice in (None, top):
-        training = Training(data, 1000, (200,), 50, (100, 50), steps, seed)
+        training = Training(data, 1000, (200,), 50, (100, 50), 1e-3, steps, seed)
         training.start_from_labels(1000)
         supervised_error = training.error()
         seconds = training.run(steps, choice)
@@ -211,12 +214,12 @@ def main():
     parser.add_argument("--run", choices=["mnist", "triples"], required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, help="default: 6000 (mnist), 300 (triples)")
+    parser.add_argument("--steps", type=int, help="default: 5000 (mnist), 300 (triples)")
     parser.add_argument("--tiny", action="store_true", help="less data, digits for MNIST")
     parser.add_argument("--output", type=Path, default=Path("docs/results/truncation"))
     arguments = parser.parse_args()
     measure = {"mnist": measure_mnist, "triples": measure_triples}[arguments.run]
-    steps = arguments.steps or {"mnist": 6000, "triples": 300}[arguments.run]
+    steps = arguments.steps or {"mnist": 5000, "triples": 300}[arguments.run]
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         rows = measure(seed, steps, arguments.tiny)

@@ -24,7 +24,7 @@ from benchmarks import cases, gemm
 
 # Name -> module, options of its `make`, products of its library. Imported when asked for, since no
 # environment need have all the libraries.
-IMPLEMENTATIONS = {
+IMPLEMENTATIONS: dict[str, tuple] = {
     "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
     "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),

@@ -90,8 +90,12 @@ def steps_table(path):
 
 def fit_table(path):
     rows = [
-        [STEPS[case], milliseconds(found["bare"]), milliseconds(found["fit"])]
-        + [f"{100 * found['overhead']:+.0f} %"]
+        [
+            STEPS[case],
+            milliseconds(found["bare"]),
+            milliseconds(found["fit"]),
+            f"{100 * found['overhead']:+.0f} %",
+        ]
         for case, found in read(path).items()
     ]
     return markdown(["step", "bare, ms", "in `fit`, ms", "overhead"], rows)
