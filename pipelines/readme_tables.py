@@ -120,30 +120,28 @@ def growth_table(path):
 
 
 def truncation_table(folder):
-    """Test errors at the end of training, a column per seed, and the time of a step."""
+    """Test errors at the end of training, one per seed."""
     files = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]
     names = {"mnist": "MNIST, 10 classes", "triples": "digit triples, 1000 classes"}
     rows = []
     for run, name in names.items():
         seeds = [file["rows"] for file in files if file["run"] == run]
         for same in zip(*seeds, strict=True):
-            if same[0].get("part") == "first half":
-                continue
             errors = [row["test_error"] for row in same]
-            full = [row for rows_ in seeds for row in rows_ if row.get("top_classes", 0) is None]
-            speed = np.median([row["seconds_per_step"] for row in full]) / np.median(
-                [row["seconds_per_step"] for row in same]
-            )
-            top = same[0]["top_classes"]
             rows.append(
                 [
-                    f"{name}, {'all' if top is None else f'top {top}'}",
+                    f"{name}, {_what(same[0])}",
                     " ".join(f"{error:.1f}" for error in errors),
                     f"{np.mean(errors):.1f}",
-                    f"{speed:.1f}",
                 ]
             )
-    return markdown(["enumerated", "test error %, by seed", "mean", "times faster"], rows)
+    return markdown(["run", "test error %, by seed", "mean"], rows)
+
+
+def _what(row):
+    if row.get("part") == "first half":
+        return "half way"
+    return "all classes" if row["top_classes"] is None else f"top {row['top_classes']}"
 
 
 TABLES = {

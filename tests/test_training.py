@@ -243,6 +243,7 @@ def test_divergence_stops_training_before_the_checkpoint_is_spoilt(tmp_path):
         (["data.num_labelled=2000"], "at most the labelled points there are"),
         (["data.num_validation=1290"], "every class must have|at most the labelled points"),
         (["m2.class_prior=[0.5, 0.5]"], "one probability per class.*classes=10"),
+        (["m2.top_classes=11"], "must not exceed the number of classes.*classes=10"),
         (["data.num_labelled=1237"], "every class must have|must be unlabelled points"),
         (["m1.run=nowhere"], "nowhere must be a run folder"),
         (["device.strategy=tpu"], "device.strategy=tpu needs a TPU"),
@@ -263,6 +264,18 @@ def test_no_unlabelled_points_is_an_error_unless_asked_for(tmp_path):
         training.train(small(*own, "data.num_labelled=40"), tmp_path / "run")
     run = training.train(small(*own, "data.num_labelled=all", "model=m2"), tmp_path / "run")
     assert run.model.num_unlabelled == 0
+
+
+def test_truncation_starts_when_it_should(tmp_path):
+    """Until then an epoch is that of full enumeration, to the last bit."""
+    histories = []
+    for name, top in (("full", []), ("truncated", ["m2.top_classes=2", "m2.full_enumeration=0.5"])):
+        run = training.train(small("model=m2", "m2.epochs=4", *top), tmp_path / name)
+        histories.append(run.folder.read_json("history.json")["m2"])
+    full, truncated = histories
+    assert full[:2] == truncated[:2]
+    for one, other in zip(full[2:], truncated[2:], strict=True):
+        assert one["unlabelled_loss"] != other["unlabelled_loss"]
 
 
 @pytest.mark.parametrize(

@@ -48,4 +48,10 @@ class Experiment:
             probabilities=None if prior is None else len(prior),
             classes=source.num_classes,
         )
+        expect(
+            (settings.m2.top_classes or 1) <= source.num_classes,
+            "m2.top_classes must not exceed the number of classes",
+            top_classes=settings.m2.top_classes,
+            classes=source.num_classes,
+        )
         return cls(settings, source, parts, preprocessing)
