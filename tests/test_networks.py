@@ -38,6 +38,14 @@ def test_seeds_decide_the_weights_and_layers_differ():
     assert np.abs(first.get_weights()[0] - first.get_weights()[2]).max() > 0.1
 
 
+@pytest.mark.parametrize("activation", ["softplus", "relu"])
+def test_a_class_index_is_its_one_hot_vector(activation, rng):
+    mlp = MLP(4, (6, 5), condition_dim=3, activation=activation, seed=2)
+    x, classes = rng.normal(size=(7, 4)).astype(np.float32), rng.integers(0, 3, 7)
+    one_hot = np.eye(3, dtype=np.float32)[classes]
+    np.testing.assert_allclose(mlp(x, classes), mlp(x, one_hot), rtol=1e-5, atol=1e-6)
+
+
 def test_initial_weights_have_variance_one_over_fan_in():
     weights = MLP(500, (400,)).linears[0].get_weights()[0]
     np.testing.assert_allclose(weights.std(), np.sqrt(1 / 500), rtol=0.02)

@@ -30,7 +30,7 @@ class MLP(keras.layers.Layer):
     The condition has a first-layer matrix of its own and the two products are added with
     broadcasting, which equals one layer over the concatenation [x, c]. So x of shape [batch, 1, D]
     and every class at once, c = I of shape [K, K], give features [batch, K, H] with W_x x computed
-    once per example.
+    once per example. A one-hot c may be given as its index, an integer.
 
     Args:
       input_dim: D, the size of x.
@@ -89,7 +89,7 @@ class MLP(keras.layers.Layer):
         """W_c c, [..., H]; of a class index it is the row of W_c that its one-hot c picks."""
         if self.condition_linear is None:
             return 0.0
-        if condition.dtype.is_integer:
+        if tf.as_dtype(condition.dtype).is_integer:
             return tf.gather(self.condition_linear.kernel, condition)
         return self.condition_linear(condition)
 

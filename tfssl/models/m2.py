@@ -152,14 +152,17 @@ class M2(GenerativeModel):
         return self.label_layer.distribution(self.classifier(x))
 
     def encode(self, x, y):
-        """q(z|x,y): x [..., D] and y [..., K] broadcast -> a Gaussian over z."""
+        """q(z|x,y): x [..., D] and y broadcast -> a Gaussian over z.
+
+        y is one-hot, [..., K] of a floating type, or class indices, [...] of an integer type.
+        """
         features = self.encoder(x, y)
         if self.posterior_scale == "xy":
             return self.posterior.distribution(features)
         return self.split_posterior.distribution(features, self.scale_encoder(x))
 
     def decode(self, y, z):
-        """p(x|y,z): y [..., K] and z [..., latent_dim] broadcast -> a distribution over x."""
+        """p(x|y,z): y as in `encode`, z [..., latent_dim] broadcast -> a distribution over x."""
         return self.output_layer.distribution(self.decoder(z, y))
 
     def loss_terms(self, x, y, epsilon):
@@ -167,7 +170,7 @@ class M2(GenerativeModel):
 
         Args:
           x: [..., D].
-          y: [..., K] one-hot, or [...] class indices.
+          y: as in `encode`.
           epsilon: [..., latent_dim]; all three broadcast.
 
         Returns:
@@ -182,8 +185,8 @@ class M2(GenerativeModel):
         return objectives.labelled_loss(log_p_x, self.log_prior_y(y), kl_z), log_p_x, kl_z
 
     def log_prior_y(self, y):
-        """log p(y), [...]; y as in `loss_terms`."""
-        if y.dtype.is_integer:
+        """log p(y), [...]; y as in `encode`."""
+        if tf.as_dtype(y.dtype).is_integer:
             return tf.gather(self.prior_y.logits_parameter(), y)
         return self.prior_y.log_prob(y)
 
