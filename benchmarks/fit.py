@@ -78,6 +78,19 @@ def random_images(count):
     return Source("random", x, label, x[:0], label[:0], names, levels=255)
 
 
+def train(trainer_class, settings, source):
+    """The trainer after a run in a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = trainer_class(
+            Experiment.prepare(settings, source),
+            devices.make_strategy("default"),
+            RunFolder.create(Path(folder) / "run", settings),
+            verbose=False,
+        )
+        trainer.run()
+    return trainer
+
+
 def measure(rounds, tiny):
     """{case: seconds per step in `fit` and bare, and the overhead}, the first epoch left out."""
     source = random_images(400 if tiny else NUM_EXAMPLES)
@@ -87,15 +100,8 @@ def measure(rounds, tiny):
         stage = "m1" if name.startswith("m1") else "m2"
         epochs = [f"{stage}.epochs={rounds + 1}", f"{stage}.evaluate_every={rounds + 1}"]
         settings = load_settings(None, [*SHARED, *overrides, *epochs])
-        with tempfile.TemporaryDirectory() as folder:
-            trainer = TimedTrainer(
-                Experiment.prepare(settings, source),
-                devices.make_strategy("default"),
-                RunFolder.create(Path(folder) / "run", settings),
-                verbose=False,
-            )
-            trainer.run()
-        fitted, bare = trainer.epochs.fitted[1:], trainer.epochs.bare[1:]
+        epochs_seen = train(TimedTrainer, settings, source).epochs
+        fitted, bare = epochs_seen.fitted[1:], epochs_seen.bare[1:]
         results[name] = {
             "fit": summary(fitted),
             "bare": summary(bare),

@@ -7,21 +7,16 @@ import json
 import resource
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import keras
 import numpy as np
 import psutil
 
 from benchmarks import fit
-from tfssl import devices
 from tfssl.config import load_settings
-from tfssl.experiment import Experiment
-from tfssl.runs import RunFolder
 from tfssl.trainer import Trainer
 
-EPOCHS = 12
+EPOCHS = 9
 
 
 class Watched(Trainer):
@@ -45,21 +40,14 @@ def run(tiny):
     overrides += ["data.num_validation=100", "m2.evaluate_every=1"]
     settings = load_settings(None, overrides)
     source = fit.random_images(600 if tiny else fit.NUM_EXAMPLES)
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Watched(
-            Experiment.prepare(settings, source),
-            devices.make_strategy("default"),
-            RunFolder.create(Path(folder) / "run", settings),
-            verbose=False,
-        )
-        trainer.run()
+    megabytes = fit.train(Watched, settings, source).megabytes
     # The first epochs fill caches and pools; growth is what happens after.
-    later = trainer.megabytes[EPOCHS // 3 :]
+    later = megabytes[EPOCHS // 3 :]
     slope = float(np.polyfit(range(len(later)), later, 1)[0])
     return {
         "data_megabytes": source.x.nbytes / 1e6,
         "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6,
-        "after_each_epoch": trainer.megabytes,
+        "after_each_epoch": megabytes,
         "growth_per_epoch": slope,
     }
 
