@@ -214,12 +214,12 @@ def main():
     parser.add_argument("--run", choices=["mnist", "triples"], required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, help="default: 5000 (mnist), 300 (triples)")
+    parser.add_argument("--steps", type=int, help="default: 5000 (mnist), 200 (triples)")
     parser.add_argument("--tiny", action="store_true", help="less data, digits for MNIST")
     parser.add_argument("--output", type=Path, default=Path("docs/results/truncation"))
     arguments = parser.parse_args()
     measure = {"mnist": measure_mnist, "triples": measure_triples}[arguments.run]
-    steps = arguments.steps or {"mnist": 5000, "triples": 300}[arguments.run]
+    steps = arguments.steps or {"mnist": 5000, "triples": 200}[arguments.run]
     arguments.output.mkdir(parents=True, exist_ok=True)
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
         rows = measure(seed, steps, arguments.tiny)

@@ -26,6 +26,7 @@ from benchmarks import cases, gemm
 # environment need have all the libraries.
 IMPLEMENTATIONS: dict[str, tuple] = {
     "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
+    "tfssl_top_1": ("benchmarks.ours", {"top_classes": 1}, gemm.tf_products),
     "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),
     "torch_tiled": ("benchmarks.peers.torch_tiled", {}, gemm.torch_products),
