@@ -58,8 +58,11 @@ def read(path):
 
 def milliseconds(timing):
     """Median and quartiles."""
-    low, high = timing["quartiles"]
-    return f"{1e3 * timing['median']:.3g} ({1e3 * low:.3g} to {1e3 * high:.3g})"
+    median, low, high = (
+        f"{1e3 * value:,.0f}" if value >= 0.1 else f"{1e3 * value:.3g}"
+        for value in (timing["median"], *timing["quartiles"])
+    )
+    return f"{median} ({low} to {high})"
 
 
 def errors_table(folder):
