@@ -12,7 +12,7 @@ run: $(VENV)/installed
 test: $(VENV)/installed lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Times against Pyro, PyTorch and plain TensorFlow; about 15 minutes on an idle machine.
+# Times against Pyro, PyTorch and plain TensorFlow; about 20 minutes on an idle machine.
 bench: $(VENV)/installed .venv-peers/installed
 	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
 	$(BIN)/python pipelines/readme_tables.py

@@ -1,8 +1,8 @@
 """Time tfssl against its peers and write the results for README: `make bench`.
 
-  python -m benchmarks.run                           everything, about 15 minutes on 2 idle cores
+  python -m benchmarks.run                           everything, about 20 minutes on 2 idle cores
   python -m benchmarks.run --only steps              one part
-  python -m benchmarks.run --tiny --output /tmp/x    everything once, in tiny sizes, untimed
+  python -m benchmarks.run --tiny --output tiny      everything once, in tiny sizes, untimed
 
 The peers in PyTorch live in an environment of their own (benchmarks/peers/requirements.txt);
 without it only those in TensorFlow are timed. Whether training with truncated enumeration ends
