@@ -1,4 +1,4 @@
-"""Does training with truncated enumeration end where full enumeration ends? And how much sooner?
+"""Does training with truncated enumeration end where full enumeration ends?
 
 Two real runs, several seeds each:
 
