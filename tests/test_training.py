@@ -183,6 +183,16 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
     for a, b in zip(whole.model.get_weights(), resumed.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     assert resumed.folder.read_json("history.json") == whole.folder.read_json("history.json")
+    assert resumed.folder.read_json("metrics.json") == whole.folder.read_json("metrics.json")
+
+
+def test_the_weights_of_the_lowest_validation_error_are_measured_too(tmp_path):
+    run = training.train(small("model=m2", "m2.epochs=6", "m2.averaging=0.5"), tmp_path / "run")
+    errors = [epoch["val_error"] for epoch in run.folder.read_json("history.json")["m2"]]
+    selected = run.folder.read_json("metrics.json")["selected"]
+    assert selected["epoch"] == 1 + int(np.argmin(errors))
+    assert selected["validation"]["error"] == pytest.approx(min(errors))
+    assert selected["test"]["examples"] == 500
 
 
 MIRRORED = """

@@ -42,6 +42,53 @@ class AveragedWeights(keras.callbacks.Callback):
             weight.assign(value)
 
 
+class SelectedWeights(keras.callbacks.Callback):
+    """Keep the averaged weights of the evaluation with the lowest validation error.
+
+    Args:
+      path: the .npz file to keep them in, or None for memory only.
+
+    Attributes:
+      epoch: the epoch they are from, counted from 1; None before the first evaluation.
+      weights: the trainable weights.
+    """
+
+    def __init__(self, path=None):
+        super().__init__()
+        self.path = path
+        self.epoch, self.error, self.weights = None, np.inf, None
+
+    def restore(self, history):
+        """Go on after `history`, one dictionary per finished epoch.
+
+        The file can be of a later epoch than the checkpoint: training comes by it once more.
+        """
+        errors = [logs.get("val_error", np.inf) for logs in history]
+        if (
+            self.path is None
+            or not self.path.exists()
+            or not np.isfinite(min(errors, default=np.inf))
+        ):
+            return
+        self.error = min(errors)
+        with np.load(self.path, allow_pickle=False) as file:
+            self.epoch = int(file["epoch"])
+            self.weights = [file[f"v{i}"] for i in range(len(file.files) - 1)]
+
+    def on_epoch_end(self, epoch, logs=None):
+        error = (logs or {}).get("val_error", np.inf)
+        if error >= self.error:
+            return
+        averages = averaged_variables(self.model)
+        kept = [average for _, average in averages] or self.model.trainable_variables
+        self.epoch, self.error = epoch + 1, error
+        self.weights = [variable.numpy() for variable in kept]
+        if self.path is not None:
+            arrays = {f"v{i}": weight for i, weight in enumerate(self.weights)}
+            with atomic_path(self.path) as temporary:
+                np.savez(temporary, epoch=self.epoch, **arrays)
+
+
 class TruncateLater(keras.callbacks.Callback):
     """Enumerate every class at first, and M2's `top_classes` only from some epoch on.
 

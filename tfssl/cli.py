@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 
 from tfssl.config import load_settings
-from tfssl.errors import InputError
+from tfssl.errors import InputError, expect
 
 console = Console()
 
 app = typer.Typer(
     help="Train a classifier from a few labels and many unlabelled examples.",
-    epilog="Examples:  tfssl train  |  tfssl train configs/mnist_m1m2_100.toml --set m2.epochs=20"
+    epilog="Examples:  tfssl train  |  tfssl train configs/mnist_m1m2.toml --set m2.epochs=20"
     "  |  tfssl evaluate runs/digits_m1  |  tfssl study --splits 3",
     no_args_is_help=True,
     add_completion=False,
@@ -120,6 +120,69 @@ def study(
     results = study_module.run_study(settings, range(splits), folder, console.print)
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
+
+
+@app.command(
+    epilog="Examples:  tfssl reproduce table1 --budget quick  |  tfssl reproduce table1 --labels "
+    "100 --models m1_m2,m1_tsvm --splits 5 --jobs 2"
+)
+def reproduce(
+    what: Annotated[str, typer.Argument(help="table1 (MNIST), table2 (SVHN) or table3 (NORB).")],
+    labels: Annotated[
+        str, typer.Option(help="Numbers of labels, such as 100,600; all of the table if left out.")
+    ] = "",
+    models: Annotated[
+        str, typer.Option(help="Methods, such as m1_m2,m2,knn; all of the table if left out.")
+    ] = "",
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="How many random splits; 2 to 5 if left out.")
+    ] = None,
+    budget: Annotated[str, typer.Option(help="full, or quick for a tenth of the epochs.")] = "full",
+    validation: Annotated[
+        bool,
+        typer.Option(help="Hold out validation points to follow training; they are never fitted."),
+    ] = True,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Cells to run at a time, each with its share of the cores.")
+    ] = 1,
+    folder: Annotated[
+        Path, typer.Option("--dir", help="Where results and runs go; finished cells are kept.")
+    ] = Path("runs/reproduce"),
+    configs: Annotated[Path, typer.Option(help="The folder of the settings files.")] = Path(
+        "configs"
+    ),
+):
+    """Make a table of the paper: run the cells that are missing, print it beside the paper's."""
+    with quiet_tensorflow():
+        from tfssl import reproduce as module
+    expect(what in module.TABLES, f"the table must be one of {', '.join(module.TABLES)}", what=what)
+    expect(
+        budget in module.BUDGETS,
+        f"--budget must be one of {', '.join(module.BUDGETS)}",
+        budget=budget,
+    )
+    expect(
+        all(number.isdecimal() for number in _parts(labels)),
+        "--labels must be numbers with commas between, such as 100,600",
+        labels=labels,
+    )
+    plan = module.Reproduction(
+        module.TABLES[what],
+        folder,
+        configs,
+        _parts(models),
+        tuple(int(number) for number in _parts(labels)),
+        splits,
+        budget,
+        validation,
+    )
+    results = plan.run(console.print, jobs)
+    console.print(module.terminal_table(plan.table, results))
+    console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
+
+
+def _parts(text):
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def print_metrics(metrics):

@@ -38,6 +38,9 @@ class DataSettings(Section):
     """Test points to hold out of a data set that has none of its own."""
     split_seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the split."""
+    validation_seed: Annotated[int, Field(ge=0)] | None = None
+    """Seed of the choice of validation and test points, if it is not to change with split_seed:
+    such splits differ in their labels only, and can share an M1."""
 
 
 class FitSettings(Section):

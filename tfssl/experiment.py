@@ -28,7 +28,12 @@ class Experiment:
         data = settings.data
         source = source or load_source(data.name)
         parts = split(
-            source, data.num_labelled, data.num_validation, data.num_test, data.split_seed
+            source,
+            data.num_labelled,
+            data.num_validation,
+            data.num_test,
+            data.split_seed,
+            data.validation_seed,
         )
         x_train = parts.x_train
         preprocessing = Preprocessing.fit(x_train, source.levels, settings.likelihood)

@@ -12,6 +12,7 @@ from tfssl.callbacks import (
     AveragedWeights,
     Checkpoint,
     Pictures,
+    SelectedWeights,
     ShowProgress,
     StopOnNaN,
     TruncateLater,
@@ -39,6 +40,7 @@ class Trainer:
     Attributes:
       history: {stage: one dictionary per epoch}; with nobody watching (no folder, no validation,
         not verbose), short epochs are reported several at a time.
+      selected: `SelectedWeights` of M2, those of the lowest validation error; None without M2.
     """
 
     def __init__(self, experiment, strategy, folder=None, verbose=True):
@@ -48,6 +50,7 @@ class Trainer:
         self.folder = folder
         self.verbose = verbose
         self.history = {}
+        self.selected = None
 
     def run(self, m1=None):
         """Train what `settings.model` asks for: (model, classifier or None).
@@ -215,6 +218,12 @@ class Trainer:
         self.compile(network, rate, steps_per_call, averaging_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
+        callbacks = self.callbacks(stage, whole)
+        if stage == "m2":
+            path = None if self.folder is None else self.folder / stage / "selected.npz"
+            self.selected = SelectedWeights(path)
+            self.selected.restore(checkpoint.history)
+            callbacks.append(self.selected)
         if done < epochs:
             start_step = done * steps * self.strategy.num_replicas_in_sync
             network.fit(
@@ -224,7 +233,7 @@ class Trainer:
                 epochs=epochs,
                 validation_data=validation,
                 validation_freq=settings.evaluate_every,
-                callbacks=[*self.callbacks(stage, whole), checkpoint],
+                callbacks=[*callbacks, checkpoint],
                 shuffle=False,
                 verbose=0,
             )

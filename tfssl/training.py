@@ -45,7 +45,10 @@ def train(settings, run_dir, resume=False, source=None):
         runs.save_classifier(folder / "classifier.skops", classifier)
     trainer.write_latents(model, classifier)
     write_json(folder / "history.json", trainer.history)
-    write_json(folder / "metrics.json", evaluate_experiment(experiment, model, classifier))
+    metrics = evaluate_experiment(experiment, model, classifier)
+    if trainer.selected is not None and trainer.selected.epoch is not None:
+        metrics["selected"] = evaluate_selected(experiment, model, trainer.selected)
+    write_json(folder / "metrics.json", metrics)
     folder.write_status("finished", settings.seed)
     return runs.TrainedRun(folder.path)
 
@@ -93,3 +96,16 @@ def evaluate_experiment(experiment, model, classifier):
         num_classes = experiment.source.num_classes
         metrics[name]["bounds"] = evaluation.bounds(model, preprocessing, x, label, num_classes)
     return metrics
+
+
+def evaluate_selected(experiment, model, selected):
+    """The metrics of the weights with the lowest validation error, and their epoch.
+
+    The validation error among them is a minimum over the epochs, so it flatters.
+    """
+    chosen = model.without_optimizer()
+    weights = getattr(chosen, "m2", chosen).trainable_variables
+    for variable, value in zip(weights, selected.weights, strict=True):
+        variable.assign(value)
+    metrics = evaluate_experiment(experiment, chosen, None)
+    return {"epoch": selected.epoch, "validation": metrics["validation"], "test": metrics["test"]}

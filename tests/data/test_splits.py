@@ -60,6 +60,16 @@ def test_the_seed_decides():
         assert not np.array_equal(np.sort(first.rows[name]), np.sort(other.rows[name]))
 
 
+def test_with_a_validation_seed_splits_differ_in_their_labels_only():
+    source = make_source(np.arange(90) % 3)
+    one, other = (split(source, 9, 20, 10, seed, validation_seed=0) for seed in (0, 1))
+    for part in ("validation", "test"):
+        np.testing.assert_array_equal(one.rows[part], other.rows[part])
+        np.testing.assert_array_equal(one.rows[part], split(source, 9, 20, 10, 0).rows[part])
+    np.testing.assert_array_equal(np.sort(one.x_train, axis=0), np.sort(other.x_train, axis=0))
+    assert set(one.rows["labelled"]) != set(other.rows["labelled"])
+
+
 def test_hidden_labels_cannot_reach_training():
     """Whatever the labels of unlabelled points say, every array but the test's stays the same."""
     source = make_source(np.repeat(np.arange(3), 50), label_test=[0, 1, 2])

@@ -30,7 +30,7 @@ class Split:
         return np.concatenate([self.x_labelled, self.x_unlabelled])
 
 
-def split(source, num_labelled, num_validation, num_test, seed):
+def split(source, num_labelled, num_validation, num_test, seed, validation_seed=None):
     """Split a source.
 
     Test points are the source's own, or `num_test` drawn at random from its labelled points if it
@@ -44,8 +44,10 @@ def split(source, num_labelled, num_validation, num_test, seed):
       num_validation: how many to hold out for validation.
       num_test: how many to hold out for testing if the source has no test points.
       seed: seed of the split.
+      validation_seed: seed of the choice of test and validation points, if it is not to change
+        with `seed`: such splits differ in their labels only, and can share an M1.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed if validation_seed is None else validation_seed)
     has_label = rng.permutation(np.flatnonzero(source.label != NO_LABEL))
     own_test = len(source.x_test) > 0
     num_test = 0 if own_test else num_test
@@ -58,6 +60,9 @@ def split(source, num_labelled, num_validation, num_test, seed):
         labelled_points=len(has_label),
     )
     test, validation, pool = np.split(has_label, [num_test, num_test + num_validation])
+    if validation_seed is not None:
+        rng = np.random.default_rng(seed)
+        pool = rng.permutation(pool)
     labelled = (
         pool
         if num_labelled == "all"

@@ -1,0 +1,324 @@
+"""The paper's tables of errors, cell by cell, beside the paper's numbers.
+
+A cell is (data, method, labels, split, budget). M1 needs no labels, so it is trained once for each
+data set and shared; the splits then have the same validation points and differ in their labels.
+"""
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table
+
+from tfssl import cells, evaluation, runs, study
+from tfssl.config import M2Settings, dump_settings, load_settings
+from tfssl.errors import expect
+from tfssl.experiment import Experiment
+
+BUDGETS = {"full": 1, "quick": 10}
+"""What the epochs of the settings are divided by."""
+
+METHODS = {
+    **study.BASELINES,
+    "m1_knn": "M1+1-NN",
+    "m1_tsvm": "M1+TSVM",
+    "m2": "M2",
+    "m1_m2": "M1+M2",
+}
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """One table of the paper.
+
+    Attributes:
+      title: what it is.
+      data: the data set; `configs/<data>_<model>.toml` are the settings.
+      labels: the numbers of labels.
+      published: {method: the paper's test error in % for each number of labels}.
+    """
+
+    title: str
+    data: str
+    labels: tuple[int, ...]
+    published: dict[str, tuple[float | None, ...]]
+
+
+TABLES = {
+    "table1": PaperTable(
+        "Table 1: MNIST",
+        "mnist",
+        (100, 600, 1000, 3000),
+        {
+            "knn": (25.81, 11.44, 10.7, 6.04),
+            "svm": (None, None, None, None),
+            "cnn": (22.98, 7.68, 6.45, 3.35),
+            "tsvm": (16.81, 6.16, 5.38, 3.45),
+            "cae": (13.47, 6.3, 4.77, 3.22),
+            "m1_tsvm": (11.82, 5.72, 4.24, 3.49),
+            "m2": (11.97, 4.94, 3.60, 3.92),
+            "m1_m2": (3.33, 2.59, 2.40, 2.18),
+        },
+    ),
+    "table2": PaperTable(
+        "Table 2: SVHN",
+        "svhn",
+        (1000,),
+        {
+            "knn": (77.93,),
+            "tsvm": (66.55,),
+            "m1_knn": (65.63,),
+            "m1_tsvm": (54.33,),
+            "m1_m2": (36.02,),
+        },
+    ),
+    "table3": PaperTable(
+        "Table 3: NORB",
+        "smallnorb",
+        (1000,),
+        {"knn": (78.71,), "tsvm": (26.00,), "m1_knn": (65.39,), "m1_tsvm": (18.79,)},
+    ),
+}
+
+
+def default_splits(method, labels):
+    """How many splits a cell of the table averages over."""
+    if method == "m1_m2" and labels == 100:
+        return 5
+    return 2 if method == "m2" else 3
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table, or a part of it, to be made in a folder.
+
+    Args:
+      table: a `PaperTable`.
+      folder: result files go to `folder/results`, runs to `folder/runs`.
+      configs: the folder of the settings files.
+      methods, labels: which rows and columns; all if empty.
+      splits: how many, or None for `default_splits`.
+      budget: "full", or "quick" for a tenth of the epochs.
+      validation: whether to hold out the validation points of the settings; without them they
+        join the unlabelled points, and no label but those of the split is used.
+    """
+
+    table: PaperTable
+    folder: Path
+    configs: Path
+    methods: tuple[str, ...] = ()
+    labels: tuple[int, ...] = ()
+    splits: int | None = None
+    budget: str = "full"
+    validation: bool = True
+
+    def __post_init__(self):
+        for name, known in (
+            ("methods", tuple(self.table.published)),
+            ("labels", self.table.labels),
+        ):
+            chosen = getattr(self, name) or known
+            unknown = [value for value in chosen if value not in known]
+            expect(
+                not unknown,
+                f"{self.table.title} has these {name}: {', '.join(map(str, known))}",
+                unknown=unknown,
+            )
+            object.__setattr__(self, name, tuple(value for value in known if value in chosen))
+
+    def run(self, report=print, jobs=1):
+        """Run what is missing; the results, in the order of the table."""
+        results = self.folder / "results"
+        if any(method.startswith("m1") for method in self.methods):
+            # First and alone, with every core: the others build on it.
+            cells.run_cells([self.m1_cell()], results, report)
+        return cells.run_cells(self.cells(), results, report, jobs, self.folder / "logs")
+
+    def cells(self):
+        """Every cell, split by split."""
+        return [
+            self.cell(method, labels, split)
+            for labels in self.labels
+            for split in range(self.splits or max(default_splits(m, labels) for m in self.methods))
+            for method in self.methods
+            if split < (self.splits or default_splits(method, labels))
+        ]
+
+    def cell(self, method, labels, split):
+        name = self._name(method, str(labels), f"split{split}")
+        title = f"{self.table.title}, {METHODS[method]}, {labels} labels, split {split}"
+        settings = self.settings(method, labels, split)
+        record = {"method": method, "split": split, "budget": self.budget}
+        if method in study.BASELINES:
+            work = functools.partial(run_baseline, method, settings, record, self.folder / "shared")
+        else:
+            work = functools.partial(run_model, settings, self._run_dir(name), record)
+        return cells.Cell(name, title, work)
+
+    def m1_cell(self):
+        """M1 itself; the classifier on top and the labels it takes are of no further use."""
+        settings = self.settings("m1_tsvm", self.table.labels[0], split=0)
+        # Split 0 chooses the same validation points by itself.
+        settings = _with(settings, data={"validation_seed": None}, m1={"run": None})
+        settings = _with(settings, m2=M2Settings())  # whose changes do not concern M1
+        name = self._name("m1")
+        record = {"method": "m1", "split": 0, "budget": self.budget}
+        work = functools.partial(run_model, settings, self._run_dir(name), record)
+        return cells.Cell(name, f"{self.table.title}, M1", work)
+
+    def settings(self, method, labels, split):
+        """The settings of a cell."""
+        model = {"m2": "m2", "m1_m2": "m1m2"}.get(method, "m1")
+        config = self.configs / f"{self.table.data}_{'m2' if model == 'm2' else 'm1m2'}.toml"
+        settings = load_settings(config)
+        data = {"num_labelled": labels, "split_seed": split, "validation_seed": 0}
+        if not self.validation:
+            data |= {"num_validation": 0}
+        shared = {"run": str(self._run_dir(self._name("m1")))} if model != "m2" else {}
+        classifier = {"m1_tsvm": "tsvm", "m1_knn": "knn"}.get(method)
+        shared |= {"classifier": classifier} if classifier else {}
+        return _with(
+            settings,
+            model=model,
+            seed=split,
+            data=data,
+            m1={"epochs": self._epochs(settings.m1), **shared},
+            m2={"epochs": self._epochs(settings.m2)},
+        )
+
+    def _epochs(self, settings):
+        return max(1, settings.epochs // BUDGETS[self.budget])
+
+    def _name(self, *parts):
+        mode = () if self.validation else ("no_validation",)
+        return "_".join((self.table.data, *parts, *mode, self.budget))
+
+    def _run_dir(self, name):
+        return self.folder / "runs" / name
+
+
+def _with(settings, **changes):
+    """Settings with changed values; a dictionary changes a section."""
+    update = {
+        name: getattr(settings, name).model_copy(update=value) if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }
+    return settings.model_copy(update=update)
+
+
+def run_model(settings, run_dir, record):
+    """Train one model, or go on with its training, and give its result."""
+    from tfssl import training
+
+    resumed = run_dir.exists()
+    trained = training.train(settings, run_dir, resume=resumed)
+    # Where the shared M1 lies on this disk is no setting of the experiment.
+    settings = _with(settings, m1={"run": None})
+    return {
+        **record,
+        "data": settings.data.name,
+        "resumed": resumed,  # then the seconds are of the last part only
+        **trained.folder.read_json("metrics.json"),
+        "settings": dump_settings(settings),
+        "versions": runs.versions(),
+    }
+
+
+def run_baseline(name, settings, record, shared):
+    """Fit one baseline and give its result."""
+    from tfssl import baselines
+
+    experiment = Experiment.prepare(settings)
+    predict = baselines.fit(name, experiment, cache=shared)
+    parts = experiment.split
+    metrics = {
+        part: evaluation.classification_metrics(predict(x), label)
+        for part, x, label in (
+            ("validation", parts.x_validation, parts.label_validation),
+            ("test", parts.x_test, parts.label_test),
+        )
+        if len(x)
+    }
+    return {
+        **record,
+        "data": settings.data.name,
+        "labels": {"training": len(parts.label), "model_selection": 0},
+        **metrics,
+        "settings": {"seed": settings.seed, "data": dump_settings(settings)["data"]},
+        "versions": runs.versions(),
+    }
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One method with one number of labels, over its splits; errors in %.
+
+    Attributes:
+      error, half_width: mean test error of the last epoch, and its 95% t-interval.
+      selected: the mean with the epoch chosen by the validation error; None where none was chosen.
+      splits: how many.
+      seconds: mean time.
+    """
+
+    error: float
+    half_width: float
+    selected: float | None
+    splits: int
+    seconds: float
+
+    def __str__(self):
+        interval = f" ± {self.half_width:.2f}" if self.splits > 1 else ""
+        return f"{self.error:.2f}{interval} ({self.splits})"
+
+
+def summarise(results):
+    """{(method, labels): `Summary`}."""
+    groups: dict[tuple[str, int], list[dict]] = {}
+    for result in results:
+        groups.setdefault((result["method"], result["labels"]["training"]), []).append(result)
+    return {key: _summarise_group(own) for key, own in groups.items()}
+
+
+def _summarise_group(results):
+    error, half_width = evaluation.mean_and_interval([100 * r["test"]["error"] for r in results])
+    selected = [100 * r["selected"]["test"]["error"] for r in results if "selected" in r]
+    return Summary(
+        error,
+        half_width,
+        float(np.mean(selected)) if selected else None,
+        len(results),
+        float(np.mean([r["seconds"] for r in results])),
+    )
+
+
+def rows(table, results):
+    """A header and the lines of the table, ours beside the paper's, as text.
+
+    Ours is the mean test error ± its 95% interval (number of splits); "-" is not measured.
+    """
+    summary = summarise(results)
+    header = ["method"]
+    for labels in table.labels:
+        header += [f"{labels} labels", "paper"]
+    lines = []
+    for method, published in table.published.items():
+        line = [METHODS[method]]
+        for labels, error in zip(table.labels, published, strict=True):
+            line += [
+                str(summary.get((method, labels), "-")),
+                "-" if error is None else f"{error:.2f}",
+            ]
+        lines.append(line)
+    return header, lines
+
+
+def terminal_table(table, results):
+    """The table for a terminal."""
+    header, lines = rows(table, results)
+    picture = Table(title=f"{table.title}, test error %")
+    for column in header:
+        picture.add_column(column, justify="left" if column == "method" else "right")
+    for line in lines:
+        picture.add_row(*line)
+    return picture
