@@ -276,6 +276,20 @@ def test_no_unlabelled_points_is_an_error_unless_asked_for(tmp_path):
     assert run.model.num_unlabelled == 0
 
 
+def test_the_kl_term_of_m1_warms_up(tmp_path):
+    """It rises by one step in `kl_warmup` of the steps, and the loss of an epoch is its mean."""
+    options = ["model=m1", "m1.classifier=svm", "m1.epochs=4", "m1.kl_warmup=0.5"]
+    run = training.train(small(*options), tmp_path / "run")
+    steps = trainer.plan_epoch(len(np.load(run.folder / "split.npz")["unlabelled"]) + 50, 50)[0]
+    for number, epoch in enumerate(run.folder.read_json("history.json")["m1"]):
+        weight = (epoch["loss"] - epoch["reconstruction"]) / epoch["kl_z"]
+        low, high = (
+            min(1.0, step / (2 * steps)) for step in (number * steps, (number + 1) * steps)
+        )
+        assert low - 1e-3 <= weight <= high + 1e-3
+        assert epoch["val_loss"] == pytest.approx(epoch["val_reconstruction"] + epoch["val_kl_z"])
+
+
 def test_truncation_starts_when_it_should(tmp_path):
     """Until then an epoch is that of full enumeration, to the last bit."""
     histories = []

@@ -65,6 +65,9 @@ class M1Settings(FitSettings):
 
     latent_dim: Positive = 50
     hidden_units: HiddenUnits = (200,)
+    kl_warmup: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
+    """The share of training in which the weight of the KL term rises from 0 to 1: more latent
+    dimensions stay in use."""
     classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
     """The classifier on M1's features (model = "m1")."""
     run: str | None = None

@@ -38,17 +38,18 @@ def gaussian_kl(q_z):
     return 0.5 * tf.reduce_sum(terms, axis=-1)
 
 
-def vae_loss(log_p_x, kl_z):
+def vae_loss(log_p_x, kl_z, kl_weight=1.0):
     """J(x) = -E_q(z|x)[log p(x|z)] + KL[q(z|x) || p(z)] (eq. 5).
 
     Args:
       log_p_x: [batch], log p(x|z) at a sample z ~ q(z|x).
       kl_z: [batch], KL[q(z|x) || p(z)].
+      kl_weight: [], the weight of the KL term; less than 1 while it warms up.
 
     Returns:
-      loss: [batch], an upper bound on -log p(x) in expectation over z.
+      loss: [batch], an upper bound on -log p(x) in expectation over z (if the weight is 1).
     """
-    return kl_z - log_p_x
+    return kl_weight * kl_z - log_p_x
 
 
 def labelled_loss(log_p_x, log_p_y, kl_z):

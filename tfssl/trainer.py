@@ -84,6 +84,8 @@ class Trainer:
             rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
             return pipelines.unlabelled(x, rows, settings.seed, preprocessing, start_step)
 
+        steps = plan_epoch(len(x), settings.m1.batch_size)[0]
+        m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * steps
         validation = self.validation(parts.x_validation, settings.m1, preprocessing)
         self.fit("m1", m1, m1, settings.m1, batches, len(x), validation)
         return m1

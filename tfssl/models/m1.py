@@ -47,6 +47,7 @@ class M1(GenerativeModel):
         self.likelihood = likelihood
         self.total_count = total_count
         self.seed = seed
+        self.kl_warmup_steps = 0  # how many training steps the KL term's weight takes to reach 1
 
         seeds = child_seeds(seed, 4)
         first, last = self.hidden_units[0], self.hidden_units[-1]
@@ -74,16 +75,27 @@ class M1(GenerativeModel):
     def batch_losses(self, batch, seed, training):
         x = self.observe(batch["unlabelled"], noise.fold(seed, 0))
         epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
-        return self.losses(x, epsilon)
+        return self.losses(x, epsilon, self.kl_weight() if training else 1.0)
 
-    def losses(self, x, epsilon):
+    def kl_weight(self):
+        """The KL term's weight at this training step.
+
+        The decoder cannot use z yet when training starts, and the KL term would drive latent
+        dimensions to the prior from where they hardly return. A slow start keeps them.
+        """
+        if self.kl_warmup_steps == 0:
+            return 1.0
+        step = tf.cast(self.optimizer.iterations, tf.float32)
+        return tf.minimum(1.0, step / self.kl_warmup_steps)
+
+    def losses(self, x, epsilon, kl_weight=1.0):
         """The loss terms on given noise; x [batch, D], epsilon [batch, latent_dim]."""
         q_z = self.encode(x)
         features = self.decoder(objectives.reparameterise(q_z, epsilon))
         log_p_x = self.output_layer.log_prob(features, x)
         kl_z = objectives.gaussian_kl(q_z)
         return {
-            "loss": mean(objectives.vae_loss(log_p_x, kl_z)),
+            "loss": mean(objectives.vae_loss(log_p_x, kl_z, kl_weight)),
             "reconstruction": mean(-log_p_x),
             "kl_z": mean(kl_z),
         }
