@@ -38,6 +38,11 @@ class DataSettings(Section):
     """Test points to hold out of a data set that has none of its own."""
     split_seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the split."""
+    downsample: Positive = 1
+    """Images are averaged over square blocks of pixels of this side."""
+    whitening: Positive | Annotated[float, Field(gt=0, lt=1)] | None = None
+    """PCA whitening of x, for likelihood = "gaussian": how many components to keep, such as 600, or
+    which share of the variance, such as 0.999. Losses in training are those of the whitened x."""
 
 
 class FitSettings(Section):
@@ -117,6 +122,14 @@ class Settings(Section):
     m1: M1Settings = M1Settings()
     m2: M2Settings = M2Settings()
     device: DeviceSettings = DeviceSettings()
+
+    @model_validator(mode="after")
+    def _whitened_inputs_are_gaussian(self):
+        if self.data.whitening is not None and self.likelihood != "gaussian":
+            raise ValueError(
+                f'data.whitening needs likelihood = "gaussian", but it is "{self.likelihood}"'
+            )
+        return self
 
     @model_validator(mode="after")
     def _class_prior_sums_to_one(self):
