@@ -18,7 +18,10 @@ CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_config_is_valid_and_named_after_its_data_and_model(path):
     settings = load_settings(path)
-    assert path.stem.startswith(f"{settings.data.name}_{settings.model}")
+    data, model, *labels = path.stem.split("_")
+    assert settings.data.name.startswith(data)
+    assert settings.model == model
+    assert labels in ([], [str(settings.data.num_labelled)])
 
 
 def test_dump_and_parse_are_inverse(tmp_path):
@@ -26,6 +29,15 @@ def test_dump_and_parse_are_inverse(tmp_path):
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(dump_settings(settings)))
     assert load_settings(path) == settings
+
+
+@pytest.mark.parametrize("whitening", [None, 1, 600, 0.999])
+def test_whitening_is_a_number_of_components_or_a_share(whitening, tmp_path):
+    settings = parse_settings({"likelihood": "gaussian", "data": {"whitening": whitening}})
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(dump_settings(settings)))
+    again = load_settings(path).data.whitening
+    assert (again, type(again)) == (whitening, type(whitening))
 
 
 def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
@@ -50,6 +62,10 @@ def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
         ("model=m3", "`model`: Input should be 'm1', 'm2' or 'm1m2'"),
         ("m1.hidden_units=[]", "`m1.hidden_units`"),
         ("m2.class_prior=[0.5, 0.4]", "must sum to 1"),
+        ("data.whitening=10", 'whitening needs likelihood = "gaussian", but it is "binomial"'),
+        ("data.whitening=0", r"`data.whitening\..*greater than 0"),
+        ("data.whitening=1.0", r"`data.whitening\..*less than 1"),
+        ("data.downsample=0", "`data.downsample`: Input should be greater than 0"),
         ("seed=-1", "`seed`: Input should be greater than or equal to 0"),
         ("m2", "an override must have the form key=value"),
         ("=3", "an override must have the form key=value"),

@@ -343,8 +343,27 @@ def test_wrong_labels(y, error, message):
 
 def test_numbers_too_large_for_float32():
     too_large = np.full((4, 2), 1e300)
-    with pytest.warns(RuntimeWarning), pytest.raises(ValueError, match="too large for dtype"):
+    with pytest.warns(RuntimeWarning), pytest.raises(InputError, match="too large for float32"):
         fast().fit(too_large, [0, 1, 0, 1])
+
+
+@pytest.mark.usefixtures("untrained")
+def test_whitening():
+    X, _, partial = clusters()
+    images = np.round(200 * (X - X.min()) / np.ptp(X))
+    estimator = fast(whitening=3, levels=255).fit(images, partial)
+    assert (estimator.model_.likelihood, estimator.model_.input_dim) == ("gaussian", 3)
+    seen = estimator.preprocessing_(images)
+    np.testing.assert_allclose(np.cov(np.transpose(seen), ddof=0), np.eye(3), atol=1e-3)
+    assert estimator.predict_proba(images).shape == (150, 3)
+    with pytest.raises(InputError, match="components=6, directions=5"):
+        fast(whitening=6).fit(X, partial)
+
+
+def test_a_spread_far_from_zero():
+    """Twelve digits of which the last ones tell the clusters apart."""
+    X, y, partial = clusters()
+    assert fast().fit(X + 1e9, partial).score(X + 1e9, y) > 0.95
 
 
 def test_a_score_needs_labels():

@@ -51,6 +51,36 @@ def test_mean_and_t_interval():
     assert evaluation.mean_and_interval([3.0]) == (3.0, 0.0)
 
 
+def test_bounds_of_whitened_inputs_are_those_of_the_pixels(rng):
+    """Terms with -log p(x) change by the volume of the map, which NumPy computes here."""
+    from tfssl.data.preprocessing import Preprocessing
+    from tfssl.models import M1, M2, LatentM2, StackedM1M2
+
+    x = rng.integers(0, 256, size=(60, 2, 2)).astype(np.uint8)
+    label = np.arange(60) % 2
+    preprocessing = Preprocessing.fit(x, 255, "gaussian", whitening=4)
+    volume = np.linalg.slogdet(np.cov(x.reshape(60, 4).T / 255, ddof=0))[1] / 2
+    m1 = M1(4, 3, (8,), "gaussian")
+    m2 = M2(4, 2, 30, 30, 3, (8,), "gaussian")
+    stack = StackedM1M2(m1, LatentM2(3, 2, 30, 30, 3, (8,), "gaussian"), [0, 1, 2])
+    changed = {
+        m1: {"loss", "reconstruction"},
+        m2: {"loss", "reconstruction", "labelled_loss", "unlabelled_loss"},
+        stack: set(),
+    }
+    for model, names in changed.items():
+        got = evaluation.bounds(model, preprocessing, x, label, 2)
+        seen = preprocessing(x).numpy()
+        plain = Preprocessing(
+            seen.shape[1:], np.zeros(4), np.ones(4), levels=None, likelihood="gaussian"
+        )
+        whitened = evaluation.bounds(model, plain, seen, label, 2)
+        assert got.keys() == set(model.loss_names)
+        for name, value in whitened.items():
+            expected = value + volume if name in names else value
+            np.testing.assert_allclose(got[name], expected, rtol=1e-4, err_msg=name)
+
+
 @pytest.mark.parametrize("rows", [1, 7, 10])
 def test_probabilities_do_not_depend_on_the_batch_size(rows, rng):
     from tfssl.data.preprocessing import Preprocessing

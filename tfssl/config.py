@@ -41,6 +41,11 @@ class DataSettings(Section):
     validation_seed: Annotated[int, Field(ge=0)] | None = None
     """Seed of the choice of validation and test points, if it is not to change with split_seed:
     such splits differ in their labels only, and can share an M1."""
+    downsample: Positive = 1
+    """Images are averaged over square blocks of pixels of this side."""
+    whitening: Positive | Annotated[float, Field(gt=0, lt=1)] | None = None
+    """PCA whitening of x, for likelihood = "gaussian": how many components to keep, such as 600, or
+    which share of the variance, such as 0.999. Losses in training are those of the whitened x."""
 
 
 class FitSettings(Section):
@@ -123,6 +128,14 @@ class Settings(Section):
     m1: M1Settings = M1Settings()
     m2: M2Settings = M2Settings()
     device: DeviceSettings = DeviceSettings()
+
+    @model_validator(mode="after")
+    def _whitened_inputs_are_gaussian(self):
+        if self.data.whitening is not None and self.likelihood != "gaussian":
+            raise ValueError(
+                f'data.whitening needs likelihood = "gaussian", but it is "{self.likelihood}"'
+            )
+        return self
 
     @model_validator(mode="after")
     def _class_prior_sums_to_one(self):

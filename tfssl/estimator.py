@@ -37,6 +37,8 @@ Array = npt.NDArray[Any]
 
 BLOCK = 64
 BATCH_SIZE = 16 * BLOCK
+# float64 where X is neither: it is rounded to float32 once it is centred.
+DTYPES = [np.float64, np.float32]
 
 
 class SemiSupervisedClassifier(
@@ -54,9 +56,11 @@ class SemiSupervisedClassifier(
         off where x has many dimensions, such as images.
       likelihood: p(x|...): "bernoulli" for binary features, or intensities of which it draws
         binary ones; "binomial" for counts from 0 to `levels`; "gaussian" for other features, which
-        are standardised. "auto" takes "binomial" if `levels` is given, "bernoulli" if X holds
-        nothing but 0 and 1, else "gaussian".
+        are standardised. "auto" takes "gaussian" if `whitening` is given, "binomial" if `levels`
+        is, "bernoulli" if X holds nothing but 0 and 1, else "gaussian".
       levels: the largest possible value of every feature, if X are images or counts from 0 up.
+      whitening: PCA whitening of X for a Gaussian likelihood: how many components to keep, an
+        integer, or which share of the variance, a float below 1. None for no whitening.
       latent_dim: size of z.
       hidden_units: sizes of the hidden layers of each network.
       epochs: passes over the unlabelled points, or over the labelled ones if all are labelled.
@@ -88,6 +92,7 @@ class SemiSupervisedClassifier(
         *,
         likelihood: Literal["auto", "bernoulli", "binomial", "gaussian"] = "auto",
         levels: int | None = None,
+        whitening: int | float | None = None,
         latent_dim: int = 10,
         hidden_units: tuple[int, ...] = (100,),
         epochs: int = 200,
@@ -107,6 +112,7 @@ class SemiSupervisedClassifier(
         self.model = model
         self.likelihood = likelihood
         self.levels = levels
+        self.whitening = whitening
         self.latent_dim = latent_dim
         self.hidden_units = hidden_units
         self.epochs = epochs
@@ -125,7 +131,7 @@ class SemiSupervisedClassifier(
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Fits to X [n, n_features] with labels y [n], -1 where there is none."""
-        x, labels = validate_data(self, X, y, dtype=np.float32, ensure_min_samples=2)
+        x, labels = validate_data(self, X, y, dtype=DTYPES, ensure_min_samples=2)
         label = self._check_labels(labels)
         settings = self._settings(x, label)
         source = Source(
@@ -176,7 +182,7 @@ class SemiSupervisedClassifier(
 
     def _apply(self, function: Callable[[Any], Any], X: npt.ArrayLike) -> Array:
         """function(x), [n, ...], of X [n, n_features], a batch at a time."""
-        x = validate_data(self, X, dtype=np.float32, reset=False)
+        x = validate_data(self, X, dtype=DTYPES, reset=False)
         self.preprocessing_.check(x, "X")
         # TensorFlow rounds the rows of an incomplete block differently. With full ones, filled up
         # with rows of X, what a point gets does not depend on its place among the others.
@@ -233,7 +239,13 @@ class SemiSupervisedClassifier(
             "model": self.model,
             "likelihood": self._likelihood(X),
             "seed": seed,
-            "data": {"name": "X", "num_labelled": "all", "num_test": 0, "split_seed": seed},
+            "data": {
+                "name": "X",
+                "num_labelled": "all",
+                "num_test": 0,
+                "split_seed": seed,
+                "whitening": self.whitening,
+            },
             "m1": {**m1, "classifier": self.classifier},
             "m2": m2,
         }
@@ -242,6 +254,8 @@ class SemiSupervisedClassifier(
     def _likelihood(self, X: Array) -> str:
         if self.likelihood != "auto":
             return self.likelihood
+        if self.whitening is not None:
+            return "gaussian"
         if self.levels is not None:
             return "binomial"
         return "bernoulli" if np.isin(X, (0, 1)).all() else "gaussian"

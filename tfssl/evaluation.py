@@ -61,12 +61,20 @@ def calibration_error(probabilities, label, bins=15):
 
 
 def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):
-    """Mean loss terms (nats) of the model on stored inputs, by the model's own names."""
+    """Mean loss terms (nats) of the model on stored inputs, by the model's own names.
+
+    Of whitened inputs, the terms of M1 and M2 that contain -log p(x) are those of the intensities
+    in [0, 1], or of the standardised features, over the subspace that whitening keeps. M1+M2's
+    terms are about z1 and stay as they are.
+    """
     dataset = pipelines.evaluation(x, label, num_classes, batch_size, preprocessing)
     if not model.compiled:
         model.compile(jit_compile=False)
     terms = model.evaluate(dataset, return_dict=True, verbose=0)
-    return {name: float(value) for name, value in terms.items()}
+    bounds = {name: float(value) for name, value in terms.items()}
+    # -log p(scaled x) = -log p(x as the model sees it) - log_det
+    whitened = {name: bounds[name] - preprocessing.log_det for name in model.density_losses}
+    return bounds | whitened
 
 
 def mean_and_interval(values):

@@ -18,12 +18,13 @@ class Experiment:
     preprocessing: Preprocessing
 
     @classmethod
-    def prepare(cls, settings, source=None):
+    def prepare(cls, settings, source=None, preprocessing=None):
         """Load, split and check the data; nothing is written.
 
         Args:
           settings: `Settings`.
           source: a `Source` to use instead of the one the settings name.
+          preprocessing: a `Preprocessing` to use instead of fitting one to the training inputs.
         """
         data = settings.data
         source = source or load_source(data.name)
@@ -36,7 +37,9 @@ class Experiment:
             data.validation_seed,
         )
         x_train = parts.x_train
-        preprocessing = Preprocessing.fit(x_train, source.levels, settings.likelihood)
+        preprocessing = preprocessing or Preprocessing.fit(
+            x_train, source.levels, settings.likelihood, data.whitening, data.downsample
+        )
         preprocessing.check(x_train, f"{source.name}, training points")
         preprocessing.check(parts.x_validation, f"{source.name}, validation points")
         preprocessing.check(parts.x_test, f"{source.name}, test points")

@@ -38,7 +38,7 @@ def class_samples(model, styles):
 
 def to_images(x, preprocessing):
     """What a model sees [N, D] -> intensities [N, height, width, channels] in [0, 1]."""
-    images = preprocessing.inverse(x).numpy() / preprocessing.levels
+    images = preprocessing.inverse(x).numpy() / preprocessing.total_count
     images = images[..., np.newaxis] if images.ndim == 3 else images
     return np.clip(images, 0.0, 1.0)
 

@@ -3,7 +3,7 @@
   run.json            format, status, versions, seed, git revision
   settings.json       the resolved settings
   split.npz           row numbers of the labelled, unlabelled, validation and test points
-  preprocessing.npz   shift and scale of the inputs
+  preprocessing.npz   shift, scale and whitening of the inputs
   model.keras         the trained model (m1, m2 or the stack)
   classifier.skops    the classifier on M1's features (model = "m1")
   history.json        every epoch's losses, by stage
@@ -124,6 +124,15 @@ class RunFolder:
         with atomic_path(self / name) as temporary:
             np.savez_compressed(temporary, **arrays)
 
+    def preprocessing(self):
+        """The saved `Preprocessing`, None if the run ended before there was one."""
+        from tfssl.data.preprocessing import Preprocessing
+
+        if not (self / "preprocessing.npz").exists():
+            return None
+        with np.load(self / "preprocessing.npz", allow_pickle=False) as arrays:
+            return Preprocessing.from_arrays(arrays)
+
     def save_model(self, name, model):
         with atomic_path(self / name) as temporary:
             model.save(temporary)
@@ -158,13 +167,11 @@ class TrainedRun:
     """
 
     def __init__(self, path):
-        from tfssl.data.preprocessing import Preprocessing
-
         self.folder = RunFolder.open(path)
         self.settings = self.folder.settings()
         self.model = self.folder.load_model("model.keras")
+        self.preprocessing = self.folder.preprocessing()
         with np.load(self.folder / "preprocessing.npz", allow_pickle=False) as arrays:
-            self.preprocessing = Preprocessing.from_arrays(arrays)
             self.class_names = tuple(str(name) for name in arrays["class_names"])
         self.classifier = None
         if self.settings.model == "m1":

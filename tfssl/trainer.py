@@ -78,17 +78,32 @@ class Trainer:
                 seed=settings.seed,
                 dtype=settings.device.precision,
             )
-        x, parts = self.experiment.split.x_train, self.experiment.split
+        parts, transform = self.experiment.split, self.transform
+        x = self.stored(parts.x_train)
 
         def batches(start_step):
             rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
-            return pipelines.unlabelled(x, rows, settings.seed, preprocessing, start_step)
+            return pipelines.unlabelled(x, rows, settings.seed, transform, start_step)
 
         steps = plan_epoch(len(x), settings.m1.batch_size)[0]
         m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * steps
-        validation = self.validation(parts.x_validation, settings.m1, preprocessing)
+        validation = self.validation(self.stored(parts.x_validation), settings.m1, transform)
         self.fit("m1", m1, m1, settings.m1, batches, len(x), validation)
         return m1
+
+    @property
+    def transform(self):
+        """What is left to do with a batch of `stored` inputs, or None."""
+        compact = self.experiment.source.x.dtype == np.uint8
+        preprocessing = self.experiment.preprocessing
+        return preprocessing if compact and preprocessing.whitening is None else None
+
+    def stored(self, x):
+        """Training inputs as they wait in memory: compact images, or else what the model sees.
+
+        To whiten every batch anew would take longer than to learn from it.
+        """
+        return self.apply(lambda x: x, x) if self.transform is None else x
 
     def train_classifier(self, m1):
         """The classifier on the means of M1's latents."""
@@ -102,7 +117,7 @@ class Trainer:
         preprocessing = self.experiment.preprocessing
         with self.strategy.scope():
             m2 = self.make_m2(M2, preprocessing.dim, self.settings.likelihood)
-        self.fit_m2(m2, m2, lambda x: x, preprocessing)
+        self.fit_m2(m2, m2, self.stored, self.transform)
         return m2
 
     def train_stack(self, m1):

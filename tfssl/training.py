@@ -21,16 +21,21 @@ def train(settings, run_dir, resume=False, source=None):
       resume: continue an interrupted run; a finished one is returned as it is.
       source: a `Source` to use instead of the one the settings name.
     """
-    experiment = Experiment.prepare(settings, source)
-    strategy = devices.make_strategy(settings.device.strategy)
-    check_batch_sizes(settings, strategy)
-    m1 = None if settings.m1.run is None else reuse_m1(settings.m1.run, experiment)
+    preprocessing, m1_run = None, None
     if resume:
         folder = runs.RunFolder.open(run_dir)
         folder.check_settings(settings)
         if folder.read_json("run.json")["status"] == "finished":
             return runs.TrainedRun(folder.path)
-    else:
+        preprocessing = folder.preprocessing()
+    if settings.m1.run is not None:
+        m1_run = runs.TrainedRun(settings.m1.run)
+        preprocessing = m1_run.preprocessing
+    experiment = Experiment.prepare(settings, source, preprocessing)
+    strategy = devices.make_strategy(settings.device.strategy)
+    check_batch_sizes(settings, strategy)
+    m1 = None if m1_run is None else reuse_m1(m1_run, experiment)
+    if not resume:
         folder = runs.RunFolder.create(run_dir, settings)
     folder.save_arrays("split.npz", **experiment.split.rows)
     folder.save_arrays(
@@ -61,18 +66,30 @@ def check_batch_sizes(settings, strategy):
 
 
 def reuse_m1(run, experiment):
-    """The M1 of a finished run, for data of the same shape."""
-    trained = runs.TrainedRun(run)
-    m1: Any = getattr(trained.model, "m1", trained.model)
-    expect(isinstance(m1, M1), f"m1.run must be a run of m1 or m1m2, {run} is not")
+    """The M1 of a `TrainedRun`, for an experiment that has this run's preprocessing."""
+    m1: Any = getattr(run.model, "m1", run.model)
+    path = run.folder.path
+    expect(isinstance(m1, M1), f"m1.run must be a run of m1 or m1m2, {path} is not")
+    learned = _view(run.settings, run.preprocessing.levels)
+    wanted = _view(experiment.settings, experiment.source.levels)
     expect(
-        m1.input_dim == experiment.preprocessing.dim
-        and m1.likelihood == experiment.settings.likelihood,
-        f"the M1 of {run} must fit the data and the likelihood of these settings",
-        m1=(m1.input_dim, m1.likelihood),
-        settings=(experiment.preprocessing.dim, experiment.settings.likelihood),
+        learned == wanted,
+        f"the M1 of {path} must see its inputs as these settings want them seen",
+        m1=learned,
+        settings=wanted,
     )
     return m1
+
+
+def _view(settings, levels):
+    """What decides how a model sees its inputs, but for what is fitted to them."""
+    data = settings.data
+    return {
+        "likelihood": settings.likelihood,
+        "levels": levels,
+        "downsample": data.downsample,
+        "whitening": data.whitening,
+    }
 
 
 def evaluate_experiment(experiment, model, classifier):

@@ -24,11 +24,23 @@ def test_npz_with_minus_one_for_no_label(tmp_path):
     np.savez(path, x=np.ones((5, 3)), y=np.array([0, 1, -1, -1, 2]))
     source = load_source(str(path))
     assert source.name == "mine"
-    assert source.x.dtype == np.float32
     assert source.class_names == ("0", "1", "2")
     assert source.levels is None
     assert len(source.x_test) == 0
     np.testing.assert_array_equal(source.label, [0, 1, -1, -1, 2])
+
+
+@pytest.mark.parametrize(
+    ("stored", "loaded"),
+    [("float16", "float32"), ("int16", "float32"), ("int32", "float64"), ("float64", "float64")],
+)
+def test_features_keep_their_digits(stored, loaded, tmp_path):
+    """float32 holds whole numbers up to 2^24 only."""
+    x = np.array([[2**24 + 1], [2**24 + 2]] if loaded == "float64" else [[1001], [1002]], stored)
+    np.savez(tmp_path / "mine.npz", x=x, y=[0, 1])
+    source = load_source(str(tmp_path / "mine.npz"))
+    assert source.x.dtype == loaded
+    np.testing.assert_array_equal(source.x, x)
 
 
 def test_npz_with_images_test_points_and_names(tmp_path):
@@ -92,6 +104,43 @@ def test_tensorflow_datasets_on_disk(name, tmp_path, monkeypatch, rng):
     expected = {(image.tobytes(), i % num_classes) for i, image in enumerate(images)}
     found = zip(source.x, source.label, strict=True)
     assert {(image.tobytes(), int(label)) for image, label in found} == expected
+
+
+def test_smallnorb_from_its_own_files(tmp_path, monkeypatch, rng):
+    """TFDS reads tiny files of the published binary format; one camera's images are used."""
+    import tensorflow_datasets as tfds
+
+    magic = {np.dtype(np.uint8): 0x1E3D4C55, np.dtype(np.int32): 0x1E3D4C54}
+    cameras = {}
+
+    def write(path, array):
+        sides = np.ones(max(3, array.ndim), "<i4")
+        sides[: array.ndim] = array.shape
+        head = np.array([magic[array.dtype], array.ndim], "<i4")
+        path.write_bytes(head.tobytes() + sides.tobytes() + array.tobytes())
+
+    for split, count in (("training", 10), ("testing", 5)):
+        cameras[split] = rng.integers(0, 256, size=(count, 2, 96, 96)).astype(np.uint8)
+        write(tmp_path / f"{split}_dat", cameras[split])
+        write(tmp_path / f"{split}_cat", np.arange(count, dtype=np.int32) % 5)
+        # instance, elevation, azimuth (even numbers), lighting
+        write(tmp_path / f"{split}_info", np.tile(np.int32([4, 8, 34, 5]), (count, 1)))
+    monkeypatch.setattr(
+        tfds.download.DownloadManager,
+        "download_and_extract",
+        lambda _, urls: {name: str(tmp_path / name) for name in urls},
+    )
+    monkeypatch.setenv("TFSSL_DATA_DIR", str(tmp_path / "data"))
+    source = load_source("smallnorb")
+    assert source.class_names[:2] == ("four-legged animals", "human figures")
+    assert (source.levels, source.image_shape, source.x.dtype) == (255, (96, 96), np.uint8)
+    for split, x, label in (
+        ("training", source.x, source.label),
+        ("testing", source.x_test, source.label_test),
+    ):
+        expected = {(image[0].tobytes(), i % 5) for i, image in enumerate(cameras[split])}
+        found = {(image.tobytes(), int(k)) for image, k in zip(x, label, strict=True)}
+        assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,33 @@
-"""From stored inputs to what a model sees, and back: flatten, shift and scale.
+"""From stored inputs to what a model sees, and back: average, flatten, shift, scale, whiten.
 
-Images become intensities in [0, 1]; other features are standardised for a Gaussian likelihood.
-The same object serves numpy arrays, tf.data and exported graphs, and is saved with the run.
+Images become intensities in [0, 1], averaged over blocks of pixels if asked for; other features are
+standardised for a Gaussian likelihood. Both can then be whitened. The same object serves numpy
+arrays, tf.data and exported graphs, and is saved with the run.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import tensorflow as tf
 
+from tfssl.data.whitening import Whitening
 from tfssl.errors import expect
+
+# Rows at a time where a copy of everything in float64 might not fit.
+CHUNK = 2000
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """x -> (flat(x) - shift) / scale, float32 [N, D].
+    """x -> (flat(x) - shift) / scale, float32 [N, D]; with averages before and whitening after.
 
     Attributes:
       shape: the shape of one stored input.
-      shift, scale: [D] arrays.
+      shift, scale: [P] arrays, P the size of an input after averaging.
       levels: grey levels above black of image data, else None.
       likelihood: what the model takes the result to be, for `check`.
+      downsample: the side of the blocks of pixels that are averaged.
+      whitening: acts on the scaled inputs, or None; D = P without it.
     """
 
     shape: tuple[int, ...]
@@ -28,31 +35,83 @@ class Preprocessing:
     scale: np.ndarray
     levels: int | None
     likelihood: str
+    downsample: int = 1
+    whitening: Whitening | None = None
 
     @classmethod
-    def fit(cls, x, levels, likelihood):
-        """Choose shift and scale; `x` are training inputs, and only they are looked at.
+    def fit(cls, x, levels, likelihood, whitening=None, downsample=1):
+        """Choose shift, scale and whitening; `x` are training inputs, and only they are looked at.
 
         Args:
           x: [N, ...] training inputs.
           levels: grey levels above black of image data, else None.
           likelihood: the model's p(x|...).
+          whitening: how many principal components to keep, an integer, or which share of the
+            variance, a float below 1; None to do without.
+          downsample: the side of the blocks of pixels to average.
         """
-        shape, dim = x.shape[1:], int(np.prod(x.shape[1:]))
-        shift, scale = np.zeros(dim, np.float32), np.ones(dim, np.float32)
-        if levels is not None:
-            scale *= levels
-        elif likelihood == "gaussian":
-            flat = x.reshape(len(x), dim).astype(np.float64)
-            shift = flat.mean(axis=0).astype(np.float32)
-            deviation = flat.std(axis=0)
-            # A constant feature carries nothing: it becomes 0 rather than a division by 0.
-            scale = np.where(deviation > 0, deviation, 1.0).astype(np.float32)
-        return cls(shape, shift, scale, levels, likelihood)
+        shape = x.shape[1:]
+        expect(
+            downsample == 1
+            or (len(shape) in (2, 3) and shape[0] % downsample == shape[1] % downsample == 0),
+            "data.downsample must divide the height and the width of images",
+            downsample=downsample,
+            shape=shape,
+        )
+        expect(
+            downsample == 1 or likelihood != "binomial",
+            'data.downsample gives averages, not counts: likelihood must not be "binomial"',
+        )
+        expect(
+            whitening is None or likelihood == "gaussian",
+            'data.whitening needs likelihood = "gaussian"',
+            likelihood=likelihood,
+        )
+        dim = int(np.prod(shape)) // downsample**2
+        scale = np.full(dim, levels or 1.0)
+        plain = cls(shape, np.zeros(dim), scale, levels, likelihood, downsample)
+        if levels is None and likelihood == "gaussian":
+            plain = plain._standardised(x)
+        if whitening is None:
+            return plain
+        chunks = (
+            plain.scaled(x[first : first + CHUNK], np.float64).numpy()
+            for first in range(0, len(x), CHUNK)
+        )
+        centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
+        return replace(plain, whitening=Whitening.fit(chunks, centre, whitening))
+
+    def _standardised(self, x):
+        """The same with zero mean and unit variance of every feature of x."""
+        values = self.scaled(x, np.float64).numpy()
+        # A constant feature carries nothing: it becomes 0 rather than a division by 0. Its
+        # deviation need not be 0 exactly, because the mean is rounded.
+        varies = np.ptp(values, axis=0) > 0
+        deviation = np.where(varies, values.std(axis=0), 1.0)
+        return replace(self, shift=values.mean(axis=0), scale=deviation)
 
     @property
     def dim(self):
-        return len(self.shift)
+        """D, the size of what the model sees."""
+        return len(self.shift) if self.whitening is None else self.whitening.dim
+
+    @property
+    def image_shape(self):
+        """The shape of one input as `inverse` gives it: the sides of images are downsampled."""
+        if self.downsample == 1:
+            return self.shape
+        height, width, *channels = self.shape
+        return (height // self.downsample, width // self.downsample, *channels)
+
+    @property
+    def log_det(self):
+        """log |det d(model input) / d(scaled input)|, 0 without whitening.
+
+        log p(scaled input) = log p(model input) + log_det. The scaled inputs are intensities in
+        [0, 1], or standardised features. If whitening dropped components, these are densities over
+        the subspace that is kept.
+        """
+        return 0.0 if self.whitening is None else self.whitening.log_det
 
     @property
     def total_count(self):
@@ -61,11 +120,31 @@ class Preprocessing:
 
     def __call__(self, x):
         """[N, ...] tensor -> [N, D] float32 tensor."""
-        return (tf.reshape(tf.cast(x, tf.float32), [-1, self.dim]) - self.shift) / self.scale
+        x = tf.convert_to_tensor(x)
+        # Numbers far from 0 are centred before float32 rounds their differences away.
+        exact = np.promote_types(x.dtype.as_numpy_dtype, np.float32)
+        scaled = tf.cast(self.scaled(x, exact), tf.float32)
+        return scaled if self.whitening is None else self.whitening(scaled)
+
+    def scaled(self, x, dtype):
+        """[N, ...] -> [N, P] of a floating `dtype`: everything but the whitening."""
+        x = tf.cast(x, dtype)
+        if self.downsample > 1:
+            height, width, *channels = self.image_shape
+            blocks = [-1, height, self.downsample, width, self.downsample, *channels]
+            x = tf.reduce_mean(tf.reshape(x, blocks), axis=(2, 4))
+        shift, scale = self.shift.astype(dtype), self.scale.astype(dtype)
+        return (tf.reshape(x, [-1, len(shift)]) - shift) / scale
 
     def inverse(self, x):
-        """What a model sees -> stored inputs (not rounded), [N, *shape]."""
-        return tf.reshape(x * self.scale + self.shift, [-1, *self.shape])
+        """What a model sees -> stored inputs (not rounded), [N, *image_shape].
+
+        Where whitening dropped components, the input in the kept subspace.
+        """
+        x = tf.cast(x, tf.float32)
+        x = x if self.whitening is None else self.whitening.inverse(x)
+        shift, scale = self.shift.astype(np.float32), self.scale.astype(np.float32)
+        return tf.reshape(x * scale + shift, [-1, *self.image_shape])
 
     def check(self, x, where):
         """Fail unless `x` can be stored inputs: shape, finite, in the range of the likelihood."""
@@ -75,9 +154,10 @@ class Preprocessing:
             shape=x.shape,
         )
         expect(x.dtype.kind in "fiub", f"{where}: inputs must be numbers", dtype=str(x.dtype))
+        largest = np.finfo(np.float32).max
         expect(
-            x.dtype.kind != "f" or bool(np.isfinite(x).all()),
-            f"{where}: inputs must be finite",
+            x.dtype.kind != "f" or bool((np.abs(x) <= largest).all()),
+            f"{where}: inputs must be finite and not too large for float32",
         )
         if self.likelihood == "gaussian" or not x.size:
             return
@@ -98,21 +178,28 @@ class Preprocessing:
 
     def arrays(self):
         """What `from_arrays` needs, as arrays for an .npz file."""
-        return {
+        arrays = {
             "shape": np.array(self.shape, np.int64),
             "shift": self.shift,
             "scale": self.scale,
             "levels": np.array(self.levels or 0),
             "likelihood": np.array(self.likelihood),
+            "downsample": np.array(self.downsample),
         }
+        return arrays if self.whitening is None else arrays | vars(self.whitening)
 
     @classmethod
     def from_arrays(cls, arrays):
-        """The inverse of `arrays`."""
+        """The inverse of `arrays`; runs from before downsampling and whitening lack those."""
+        whitening = None
+        if "axes" in arrays:
+            whitening = Whitening(arrays["mean"], arrays["axes"], arrays["deviations"])
         return cls(
             shape=tuple(int(n) for n in arrays["shape"]),
             shift=arrays["shift"],
             scale=arrays["scale"],
             levels=int(arrays["levels"]) or None,
             likelihood=str(arrays["likelihood"]),
+            downsample=int(arrays["downsample"]) if "downsample" in arrays else 1,
+            whitening=whitening,
         )

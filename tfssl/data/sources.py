@@ -30,7 +30,7 @@ class Source:
 
     Attributes:
       name: what to call it.
-      x: [N, ...] training inputs, uint8 images or float32 features.
+      x: [N, ...] training inputs, uint8 images or features in float32 or float64.
       label: [N] integers in {-1, 0, ..., num_classes - 1}.
       x_test, label_test: the data set's own test points, perhaps none.
       class_names: one per class.
@@ -176,12 +176,14 @@ def _check_pair(x, label, where, empty=False):
     )
     if x.dtype != np.uint8:
         with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf and is refused
-            x = x.astype(np.float32)
+            finite = np.isfinite(x.astype(np.float32))
+            # Numbers far from 0 keep the digits that tell them apart until they are centred.
+            x = x.astype(np.float32 if np.can_cast(x.dtype, np.float32) else np.float64)
         expect(
-            bool(np.isfinite(x).all()),
+            bool(finite.all()),
             f"{where}: inputs must be finite",
             hint="Fill in or drop the missing values.",
-            not_finite=int((~np.isfinite(x)).sum()),
+            not_finite=int((~finite).sum()),
         )
     return x, label
 

@@ -61,6 +61,8 @@ class GenerativeModel(keras.Model):
     """
 
     loss_names: tuple[str, ...] = ("loss",)
+    # Those that contain -log p(x), so that a change of the units of x adds to them.
+    density_losses: tuple[str, ...] = ()
 
     def _track_losses(self):
         """Follow the loss terms; called at the end of a subclass's `__init__`."""

@@ -29,6 +29,7 @@ class M1(GenerativeModel):
     """
 
     loss_names = ("loss", "reconstruction", "kl_z")
+    density_losses = ("loss", "reconstruction")
 
     def __init__(
         self,

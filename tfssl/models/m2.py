@@ -57,6 +57,7 @@ class M2(GenerativeModel):
         "weight_prior",
         "error",
     )
+    density_losses = ("loss", "labelled_loss", "unlabelled_loss", "reconstruction")
 
     def __init__(
         self,

@@ -1,0 +1,129 @@
+"""Whitened, downsampled colour images: trained, given back, resumed, reused."""
+
+import dataclasses
+import shutil
+
+import numpy as np
+import pytest
+
+from tfssl import figures, runs, training
+from tfssl.config import load_settings
+from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.sources import Source
+from tfssl.errors import InputError
+from tfssl.experiment import Experiment
+from tfssl.trainer import Trainer
+
+SMALL = [
+    "model=m1m2",
+    "likelihood=gaussian",
+    "data.num_labelled=20",
+    "data.num_validation=20",
+    "data.num_test=20",
+    "data.downsample=2",
+    "data.whitening=0.9",
+    "m1.latent_dim=5",
+    "m1.hidden_units=[20]",
+    "m1.epochs=60",
+    "m1.learning_rate=0.01",
+    "m2.latent_dim=2",
+    "m2.hidden_units=[20]",
+    "m2.epochs=2",
+]
+
+
+def small(*overrides):
+    return load_settings(None, [*SMALL, *overrides])
+
+
+@pytest.fixture(scope="module")
+def source():
+    """Noisy 8x8 images of many colours, of two classes: blue ones and red ones."""
+    rng = np.random.default_rng(0)
+    label = np.arange(200) % 2
+    x = 120 + 20 * rng.normal(size=(200, 1, 1, 3)) + 10 * rng.normal(size=(200, 8, 8, 3))
+    x += np.array([40, 0, -40]) * (2 * label - 1)[:, np.newaxis, np.newaxis, np.newaxis]
+    x = np.clip(np.round(x), 0, 255).astype(np.uint8)
+    return Source("colours", x, label, x[:0], label[:0], ("blue", "red"), levels=255)
+
+
+@pytest.fixture(scope="module")
+def run(source, tmp_path_factory):
+    return training.train(small(), tmp_path_factory.mktemp("whitened") / "run", source=source)
+
+
+def block_means(x):
+    """[N, 8, 8, 3] -> [N, 4, 4, 3]."""
+    return x.reshape(-1, 4, 2, 4, 2, 3).mean(axis=(2, 4))
+
+
+def test_images_are_learned_and_given_back(run, source):
+    assert run.model.m1.input_dim == run.preprocessing.dim < 48
+    assert run.preprocessing.image_shape == (4, 4, 3)
+    predicted = run.probabilities(source.x).argmax(axis=1)
+    assert np.mean(predicted == source.label) > 0.9
+    seen = run.preprocessing(source.x)
+    pictures = figures.to_images(figures.reconstructions(run.model.m1, seen), run.preprocessing)
+    assert pictures.shape == (200, 4, 4, 3)
+    # The colour of an image is what a few latents can tell of it.
+    expected = block_means(source.x).mean(axis=(1, 2)) / 255
+    error = np.mean((pictures.mean(axis=(1, 2)) - expected) ** 2)
+    assert error < 0.3 * expected.var(axis=0).mean()
+    assert (run.folder / "tensorboard" / "sprite.png").exists()
+
+
+def test_the_whitening_knows_the_training_points_only(run, source):
+    with np.load(run.folder / "split.npz") as rows:
+        training_rows = np.concatenate([rows["labelled"], rows["unlabelled"]])
+    assert len(training_rows) == 160
+    seen = run.preprocessing(source.x[training_rows]).numpy()
+    np.testing.assert_allclose(seen.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(np.cov(seen.T, ddof=0), np.eye(seen.shape[1]), atol=1e-3)
+
+
+def test_inputs_are_whitened_once_and_other_images_stay_compact(run, source):
+    whitened = Trainer(Experiment.prepare(run.settings, source, run.preprocessing), strategy=None)
+    assert whitened.transform is None
+    stored = whitened.stored(source.x)
+    assert stored.dtype == np.float32
+    np.testing.assert_allclose(stored, run.preprocessing(source.x), atol=1e-5)
+    plain = Trainer(Experiment.prepare(load_settings(), None), strategy=None)
+    digits = plain.experiment.source.x
+    assert plain.stored(digits) is digits
+    np.testing.assert_array_equal(plain.transform(digits), digits.reshape(-1, 64) / np.float32(16))
+
+
+def test_a_resumed_run_keeps_its_whitening(run, source, tmp_path, monkeypatch):
+    """Fitted again on another machine, the axes could point the other way."""
+    shutil.copytree(run.folder.path, tmp_path / "cut")
+    runs.RunFolder(tmp_path / "cut").write_status("running", run.settings.seed)
+    monkeypatch.delattr(Preprocessing, "fit")
+    resumed = training.train(run.settings, tmp_path / "cut", resume=True, source=source)
+    for a, b in zip(run.model.get_weights(), resumed.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(resumed.preprocessing(source.x), run.preprocessing(source.x))
+
+
+def test_a_reused_m1_brings_its_whitening(run, source, tmp_path):
+    other = ["data.split_seed=1", f'm1.run="{run.folder.path}"']
+    stack = training.train(small(*other), tmp_path / "stack", source=source)
+    np.testing.assert_array_equal(stack.preprocessing(source.x), run.preprocessing(source.x))
+    with pytest.raises(InputError, match=r"must see its inputs as.*'whitening': 0\.9.*: 5"):
+        training.train(small(*other, "data.whitening=5"), tmp_path / "no", source=source)
+    assert not (tmp_path / "no").exists()
+
+
+def test_m2_on_whitened_inputs(source, tmp_path):
+    run = training.train(small("model=m2", "m2.epochs=20"), tmp_path / "run", source=source)
+    predicted = run.probabilities(source.x).argmax(axis=1)
+    assert np.mean(predicted == source.label) > 0.9
+
+
+def test_images_of_floats_are_drawn_too(source, tmp_path):
+    x = source.x / 255
+    floats = dataclasses.replace(source, x=x, x_test=x[:0], levels=None)
+    settings = small("model=m1", "m1.epochs=1", "m1.classifier=svm", "data.whitening=40")
+    run = training.train(settings, tmp_path / "run", source=floats)
+    images = figures.to_images(run.preprocessing(x), run.preprocessing)
+    averages = block_means(x)
+    assert np.mean((images - averages) ** 2) < 0.05 * averages.var(axis=0).mean()
