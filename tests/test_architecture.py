@@ -22,7 +22,8 @@ LAYERS = {
     "data": {"leaf", "data"},
     "models": {"leaf", "models"},
     "classifiers": {"leaf", "classifiers"},
-    "top": {"leaf", "data", "models", "classifiers", "top"},
+    "baselines": {"leaf", "data", "classifiers", "baselines"},
+    "top": {"leaf", "data", "models", "classifiers", "baselines", "top"},
 }
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from tfssl import classifiers, evaluation, runs
+from tfssl import baselines, evaluation, runs
 from tfssl.config import dump_settings, parse_settings
 from tfssl.errors import InputError, expect
 from tfssl.files import write_json
 
-BASELINES = {"knn": "1-NN", "svm": "SVM", "label_spreading": "LabelSpreading"}
-# The best of 3, 5, 7, 10 and 15 on validation points of the digits: a rival at its best.
-LABEL_SPREADING_NEIGHBOURS = 10
+BASELINES = ("knn", "svm", "label_spreading")
 MODELS = {"m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
 CLASSIFIERS = {"tsvm": "TSVM", "svm": "SVM", "knn": "1-NN", "logistic": "logistic regression"}
 
@@ -30,7 +28,7 @@ def method_name(settings):
     return f"M1+{CLASSIFIERS[settings.m1.classifier]}"
 
 
-def run_study(experiments, splits, folder, report=print):
+def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
     """Run every missing cell and return all results.
 
     Args:
@@ -38,6 +36,7 @@ def run_study(experiments, splits, folder, report=print):
       splits: split numbers; number s uses split_seed = seed = s.
       folder: result files go to `folder/results`, runs to `folder/runs`.
       report: called with a line of text per cell.
+      rivals: the baselines to run, names of `tfssl.baselines.NAMES`.
     """
     folder = Path(folder)
     data = experiments[0].data
@@ -46,12 +45,14 @@ def run_study(experiments, splits, folder, report=print):
         "the experiments of a study must have the same [data] settings",
         names=[settings.data.name for settings in experiments],
     )
+    for rival in rivals:
+        baselines.check_name(rival)
     (folder / "results").mkdir(parents=True, exist_ok=True)
-    methods = [*BASELINES.values(), *(method_name(settings) for settings in experiments)]
-    total, done, started = len(methods) * len(splits), 0, time.monotonic()
+    total = (len(rivals) + len(experiments)) * len(splits)
+    done, started = 0, time.monotonic()
     results = []
     for number in splits:
-        for method, work in _cells(experiments, number, folder):
+        for method, work in _cells(experiments, rivals, number, folder):
             path = folder / "results" / f"{_slug(method)}_{number}.json"
             if path.exists():
                 result = read_result(path)
@@ -117,11 +118,12 @@ def markdown(results):
     return "\n".join(lines)
 
 
-def _cells(experiments, number, folder):
+def _cells(experiments, rivals, number, folder):
     """(method, work) for one split; work() gives (metrics, settings)."""
-    first = _for_split(experiments[0], number)
-    for baseline, method in BASELINES.items():
-        yield method, lambda baseline=baseline: (_run_baseline(baseline, first), None)
+    first, cache = _for_split(experiments[0], number), folder / "cache"
+    for rival in rivals:
+        method = baselines.NAMES[rival]
+        yield method, lambda rival=rival: (_run_baseline(rival, first, cache), None)
     m1_runs: list[tuple] = []
     for experiment in experiments:
         settings = _for_split(experiment, number)
@@ -163,23 +165,12 @@ def _same_m1(one, other):
     ) == (other.likelihood, other.data, other.seed)
 
 
-def _run_baseline(name, settings):
+def _run_baseline(name, settings, cache):
     from tfssl.experiment import Experiment
 
     experiment = Experiment.prepare(settings)
-    parts, preprocessing = experiment.split, experiment.preprocessing
-    x, x_unlabelled, x_test = (
-        preprocessing(part).numpy() for part in (parts.x_labelled, parts.x_unlabelled, parts.x_test)
-    )
-    if name == "label_spreading":
-        from sklearn.semi_supervised import LabelSpreading
-
-        classifier = LabelSpreading(kernel="knn", n_neighbors=LABEL_SPREADING_NEIGHBOURS)
-        labels = np.concatenate([parts.label, np.full(len(x_unlabelled), -1)])
-        classifier.fit(np.concatenate([x, x_unlabelled]), labels)
-    else:
-        classifier = classifiers.make_classifier(name).fit(x, parts.label)
-    probabilities = classifiers.probabilities(classifier, x_test)
+    parts = experiment.split
+    probabilities = baselines.fit(name, experiment, cache=cache)(parts.x_test)
     return {
         "labels": {"training": len(parts.label), "model_selection": 0},
         "test": evaluation.classification_metrics(probabilities, parts.label_test),
@@ -192,6 +183,5 @@ def _slug(method):
 
 def in_table_order(results):
     """Results by method, baselines first, then M1, M2 and the stack, and by split."""
-    order = ["1-NN", "SVM", "LabelSpreading", *(f"M1+{c}" for c in CLASSIFIERS.values())]
-    order += ["M2", "M1+M2"]
+    order = [*baselines.NAMES.values(), *(f"M1+{c}" for c in CLASSIFIERS.values()), "M2", "M1+M2"]
     return sorted(results, key=lambda result: (order.index(result["method"]), result["split"]))
