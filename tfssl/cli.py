@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from tfssl.config import load_settings
-from tfssl.errors import InputError
+from tfssl.errors import InputError, expect
 
 console = Console()
 
@@ -120,6 +120,42 @@ def study(
     results = study_module.run_study(settings, range(splits), folder, console.print)
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
+
+
+@app.command(epilog="Example:  tfssl figures runs/mnist_m2 --to pictures --indices 7910,8150,3623")
+def figures(
+    run: RunArgument,
+    to: Annotated[
+        Path | None, typer.Option(help="Where to write; RUN/figures if left out.")
+    ] = None,
+    indices: Annotated[
+        str | None,
+        typer.Option(metavar="I,J,...", help="Test points to show; one of each class if left out."),
+    ] = None,
+):
+    """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""
+    from tfssl import runs
+
+    numbers = None if indices is None else parse_indices(indices)
+    runs.RunFolder.open(run).check_finished()
+    with quiet_tensorflow():
+        from tfssl import gallery
+    written, skipped = gallery.write_figures(run, to, numbers)
+    for path in written:
+        console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
+    for name, reason in skipped.items():
+        console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
+
+
+def parse_indices(text):
+    """ "7910,8150" -> [7910, 8150]."""
+    parts = [part.strip() for part in text.split(",")]
+    expect(
+        all(part.isdecimal() for part in parts),
+        "--indices must be row numbers of test points with commas between, such as 3,14,15",
+        indices=text,
+    )
+    return [int(part) for part in parts]
 
 
 def print_metrics(metrics):
