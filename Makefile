@@ -15,6 +15,7 @@ test: $(VENV)/installed lint types
 # Times against Pyro, PyTorch and plain TensorFlow; about 20 minutes on an idle machine.
 bench: $(VENV)/installed .venv-peers/installed
 	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
+	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python pipelines/readme_tables.py
 
 lint: $(VENV)/installed

@@ -23,7 +23,7 @@ from tfssl.files import write_json
 
 ROOT = Path(__file__).parent.parent
 # Part -> repetitions.
-PARTS = {"steps": 6, "fit": 2, "prediction": 7, "growth": 5, "memory": 1}
+PARTS = {"steps": 6, "fit": 2, "prediction": 7, "growth": 5, "cost": 15, "memory": 1}
 
 
 def measure(part, rounds, tiny, peers_python):

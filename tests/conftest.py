@@ -13,3 +13,20 @@ import tfssl  # noqa: F401  # turns oneDNN on
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def grid_tile():
+    """A function that cuts a tile out of a grid that `tfssl.plots` drew."""
+    from tfssl import plots
+
+    def cut(picture, shape, row, column):
+        """The tile's pixels; `shape` is [rows, columns, height, width] of the grid's tiles."""
+        rows, columns, height, width = shape
+        pixels = np.asarray(picture)
+        bottom, right = (edge - plots.MARGIN + plots.GAP for edge in pixels.shape[:2])
+        top = bottom - (rows - row) * (height + plots.GAP)
+        left = right - (columns - column) * (width + plots.GAP)
+        return pixels[top : top + height, left : left + width]
+
+    return cut

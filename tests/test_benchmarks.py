@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import cases, ours, run, steps
+from benchmarks import cases, cost, ours, run, steps
 from benchmarks.peers import tf_tiled
 
 ROOT = Path(__file__).parent.parent
@@ -22,6 +22,23 @@ def test_a_part_runs(part, tmp_path):
     written = json.loads((tmp_path / f"{part}.json").read_text())
     assert written["result"]
     assert written["machine"]["versions"]["tensorflow"]
+
+
+def test_the_cost_is_drawn_beside_the_claim(tmp_path):
+    """C_M1 = 1 ms: the claim is L ms; the stack costs C_M1 and what M2 takes on z1."""
+    quartiles = {"quartiles": [0.9e-3, 1.2e-3]}
+    result = [{"model": "m1", "num_classes": None, "median": 1e-3, **quartiles}]
+    for k in (2, 10):
+        result.append({"model": "m2", "num_classes": k, "median": 0.5e-3 * k, **quartiles})
+        result.append({"model": "m2_on_z1", "num_classes": k, "median": 0.1e-3 * k, **quartiles})
+    (axes,) = cost.draw(result).get_axes()
+    lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 2]
+    curves = [line for line in lines if list(line[:, 0]) == [2, 10]]
+    for expected in ([2, 10], [1, 5], [1.2, 2]):
+        assert any(np.allclose(line[:, 1], expected) for line in curves), expected
+    (tmp_path / "cost.json").write_text(json.dumps({"result": result}))
+    cost.main(tmp_path / "cost.json", tmp_path / "new" / "cost.png")
+    assert (tmp_path / "new" / "cost.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", ["mnist", "triples"])

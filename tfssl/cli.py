@@ -129,10 +129,13 @@ def study(
 def reproduce(
     what: Annotated[str, typer.Argument(help="table1 (MNIST), table2 (SVHN) or table3 (NORB).")],
     labels: Annotated[
-        str, typer.Option(help="Numbers of labels, such as 100,600; all of the table if left out.")
-    ] = "",
+        str | None,
+        typer.Option(
+            metavar="N,M,...", help="Numbers of labels, such as 100,600; all if left out."
+        ),
+    ] = None,
     models: Annotated[
-        str, typer.Option(help="Methods, such as m1_m2,m2,knn; all of the table if left out.")
+        str, typer.Option(metavar="A,B,...", help="Methods, such as m1_m2,m2,knn; all if left out.")
     ] = "",
     splits: Annotated[
         int | None, typer.Option(min=1, help="How many random splits; 2 to 5 if left out.")
@@ -161,17 +164,12 @@ def reproduce(
         f"--budget must be one of {', '.join(module.BUDGETS)}",
         budget=budget,
     )
-    expect(
-        all(number.isdecimal() for number in _parts(labels)),
-        "--labels must be numbers with commas between, such as 100,600",
-        labels=labels,
-    )
     plan = module.Reproduction(
         module.TABLES[what],
         folder,
         configs,
-        _parts(models),
-        tuple(int(number) for number in _parts(labels)),
+        words(models),
+        () if labels is None else numbers(labels, "--labels"),
         splits,
         budget,
         validation,
@@ -181,8 +179,45 @@ def reproduce(
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
 
-def _parts(text):
+@app.command(epilog="Example:  tfssl figures runs/mnist_m2 --to pictures --indices 7910,8150,3623")
+def figures(
+    run: RunArgument,
+    to: Annotated[
+        Path | None, typer.Option(help="Where to write; RUN/figures if left out.")
+    ] = None,
+    indices: Annotated[
+        str | None,
+        typer.Option(metavar="I,J,...", help="Test points to show; one of each class if left out."),
+    ] = None,
+):
+    """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""
+    from tfssl import runs
+
+    chosen = None if indices is None else list(numbers(indices, "--indices"))
+    runs.RunFolder.open(run).check_finished()
+    with quiet_tensorflow():
+        from tfssl import gallery
+    written, skipped = gallery.write_figures(run, to, chosen)
+    for path in written:
+        console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
+    for name, reason in skipped.items():
+        console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
+
+
+def words(text):
+    """ "m2, m1_m2" -> ("m2", "m1_m2")."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def numbers(text, option):
+    """ "7910,8150" -> (7910, 8150)."""
+    parts = words(text)
+    expect(
+        bool(parts) and all(part.isdecimal() for part in parts),
+        f"{option} must be numbers with commas between, such as 100,600",
+        received=text,
+    )
+    return tuple(int(part) for part in parts)
 
 
 def print_metrics(metrics):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from tfssl import cells, evaluation, runs, study
+from tfssl import baselines, cells, evaluation, runs
 from tfssl.config import M2Settings, dump_settings, load_settings
 from tfssl.errors import expect
 from tfssl.experiment import Experiment
@@ -20,7 +20,7 @@ BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""
 
 METHODS = {
-    **study.BASELINES,
+    **baselines.NAMES,
     "m1_knn": "M1+1-NN",
     "m1_tsvm": "M1+TSVM",
     "m2": "M2",
@@ -150,7 +150,7 @@ class Reproduction:
         title = f"{self.table.title}, {METHODS[method]}, {labels} labels, split {split}"
         settings = self.settings(method, labels, split)
         record = {"method": method, "split": split, "budget": self.budget}
-        if method in study.BASELINES:
+        if method in baselines.NAMES:
             work = functools.partial(run_baseline, method, settings, record, self.folder / "shared")
         else:
             work = functools.partial(run_model, settings, self._run_dir(name), record)
@@ -227,8 +227,6 @@ def run_model(settings, run_dir, record):
 
 def run_baseline(name, settings, record, shared):
     """Fit one baseline and give its result."""
-    from tfssl import baselines
-
     experiment = Experiment.prepare(settings)
     predict = baselines.fit(name, experiment, cache=shared)
     parts = experiment.split

@@ -10,6 +10,7 @@
   metrics.json        validation and test error, bounds
   m1/, m2/            checkpoints of the stages while they train
   tensorboard/        logs
+  figures/            pictures, once `tfssl figures` has drawn them
 
 Every file is written whole or not at all. Nothing that is read back can carry code.
 """
@@ -100,6 +101,16 @@ class RunFolder:
             self.settings() == settings,
             f"the settings must equal those of {self.path} to resume it",
             hint="Resume without changing settings, or start a new run.",
+        )
+
+    def check_finished(self):
+        """Fail unless the run is finished."""
+        status = self.read_json("run.json").get("status")
+        expect(
+            status == "finished",
+            f"the run {self.path} must be finished",
+            hint="Continue it with `tfssl train --resume`.",
+            status=status,
         )
 
     def write_status(self, status, seed):

@@ -234,3 +234,19 @@ def test_read_inputs(tmp_path):
         read_inputs(tmp_path / "no.npz")
     with pytest.raises(InputError, match=r"must be an \.npz or \.npy file"):
         read_inputs(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "is_image"),
+    [
+        ((5, 4), np.uint8, True),
+        ((5, 4, 1), np.uint8, True),
+        ((5, 4, 3), np.uint8, True),
+        ((5, 4, 2), np.uint8, False),
+        ((5,), np.uint8, False),
+        ((5, 4), np.float32, False),  # of unknown range
+    ],
+)
+def test_what_counts_as_an_image(shape, dtype, is_image, tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones((4, *shape), dtype), y=np.arange(4) % 2)
+    assert load_source(str(tmp_path / "a.npz")).image_shape == (shape if is_image else None)

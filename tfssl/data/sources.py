@@ -52,8 +52,10 @@ class Source:
 
     @property
     def image_shape(self):
-        """(height, width[, channels]) or None for features that are not images."""
-        return self.x.shape[1:] if self.x.ndim > 2 else None
+        """(height, width[, 1 or 3 channels]) or None for features that are not images."""
+        shape = self.x.shape[1:]
+        pictorial = len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3))
+        return shape if self.levels is not None and pictorial else None
 
 
 def load_source(name):
