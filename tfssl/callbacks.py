@@ -113,6 +113,10 @@ class Checkpoint(keras.callbacks.Callback):
     Args:
       path: the .npz file, or None to keep the history only.
       seconds: least time between two writes; the last epoch is always written.
+
+    Attributes:
+      history: one dictionary per epoch.
+      elapsed: seconds of training until the last epoch, interruptions not counted.
     """
 
     def __init__(self, path, seconds):
@@ -120,7 +124,8 @@ class Checkpoint(keras.callbacks.Callback):
         self.path = path
         self.seconds = seconds
         self.history = []
-        self._written_at = time.monotonic()
+        self.elapsed = 0.0
+        self._written_at = self._epoch_ended_at = time.monotonic()
 
     def restore(self, model):
         """Load the checkpoint, if there is one, and return the number of finished epochs."""
@@ -130,9 +135,13 @@ class Checkpoint(keras.callbacks.Callback):
             for i, variable in enumerate(_state(model)):
                 variable.assign(file[f"v{i}"])
             self.history = json.loads(str(file["history"]))
+            self.elapsed = float(file["elapsed"])
         return len(self.history)
 
     def on_epoch_end(self, epoch, logs=None):
+        now = time.monotonic()
+        self.elapsed += now - self._epoch_ended_at
+        self._epoch_ended_at = now
         self.history.append({name: float(value) for name, value in (logs or {}).items()})
         due = time.monotonic() - self._written_at >= self.seconds
         if self.path is not None and (due or epoch == self.params["epochs"] - 1):
@@ -141,7 +150,7 @@ class Checkpoint(keras.callbacks.Callback):
     def _write(self):
         arrays = {f"v{i}": variable.numpy() for i, variable in enumerate(_state(self.model))}
         with atomic_path(self.path) as temporary:
-            np.savez(temporary, history=json.dumps(self.history), **arrays)
+            np.savez(temporary, history=json.dumps(self.history), elapsed=self.elapsed, **arrays)
         self._written_at = time.monotonic()
 
 

@@ -211,14 +211,13 @@ def run_model(settings, run_dir, record):
     """Train one model, or go on with its training, and give its result."""
     from tfssl import training
 
-    resumed = run_dir.exists()
-    trained = training.train(settings, run_dir, resume=resumed)
+    trained = training.train(settings, run_dir, resume=run_dir.exists())
     # Where the shared M1 lies on this disk is no setting of the experiment.
     settings = _with(settings, m1={"run": None})
     return {
         **record,
         "data": settings.data.name,
-        "resumed": resumed,  # then the seconds are of the last part only
+        "training_seconds": trained.folder.read_json("run.json")["seconds"],
         **trained.folder.read_json("metrics.json"),
         "settings": dump_settings(settings),
         "versions": runs.versions(),
@@ -256,7 +255,7 @@ class Summary:
       error, half_width: mean test error of the last epoch, and its 95% t-interval.
       selected: the mean with the epoch chosen by the validation error; None where none was chosen.
       splits: how many.
-      seconds: mean time.
+      seconds: mean time, without the shared M1's.
     """
 
     error: float
@@ -286,7 +285,9 @@ def _summarise_group(results):
         half_width,
         float(np.mean(selected)) if selected else None,
         len(results),
-        float(np.mean([r["seconds"] for r in results])),
+        float(
+            np.mean([sum(r.get("training_seconds", {}).values()) or r["seconds"] for r in results])
+        ),
     )
 
 

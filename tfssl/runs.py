@@ -1,6 +1,6 @@
 """The run folder: what a training run leaves behind, and how to read it back.
 
-  run.json            format, status, versions, seed, git revision
+  run.json            format, status, versions, seed, seconds by stage, git revision
   settings.json       the resolved settings
   split.npz           row numbers of the labelled, unlabelled, validation and test points
   preprocessing.npz   shift, scale and whitening of the inputs
@@ -113,8 +113,8 @@ class RunFolder:
             status=status,
         )
 
-    def write_status(self, status, seed):
-        record = {"format": FORMAT, "status": status, "seed": seed}
+    def write_status(self, status, seed, seconds=None):
+        record = {"format": FORMAT, "status": status, "seed": seed, "seconds": seconds or {}}
         record |= {"versions": versions(), "git_revision": git_revision()}
         write_json(self / "run.json", record)
 

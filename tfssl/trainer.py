@@ -40,6 +40,7 @@ class Trainer:
     Attributes:
       history: {stage: one dictionary per epoch}; with nobody watching (no folder, no validation,
         not verbose), short epochs are reported several at a time.
+      seconds: {stage: how long it trained}, interruptions not counted.
       selected: `SelectedWeights` of M2, those of the lowest validation error; None without M2.
     """
 
@@ -50,6 +51,7 @@ class Trainer:
         self.folder = folder
         self.verbose = verbose
         self.history = {}
+        self.seconds = {}
         self.selected = None
 
     def run(self, m1=None):
@@ -257,6 +259,7 @@ class Trainer:
         for weight, average in averaged_variables(network):
             weight.assign(average)
         self.history[stage] = checkpoint.history
+        self.seconds[stage] = round(checkpoint.elapsed, 1)
 
     def compile(self, network, learning_rate, steps_per_call, averaging_steps=0.0):
         """Give the network a new optimizer: Adam, with averaged weights if there is a window."""

@@ -54,7 +54,7 @@ def train(settings, run_dir, resume=False, source=None):
     if trainer.selected is not None and trainer.selected.epoch is not None:
         metrics["selected"] = evaluate_selected(experiment, model, trainer.selected)
     write_json(folder / "metrics.json", metrics)
-    folder.write_status("finished", settings.seed)
+    folder.write_status("finished", settings.seed, trainer.seconds)
     return runs.TrainedRun(folder.path)
 
 

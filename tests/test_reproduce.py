@@ -1,0 +1,136 @@
+"""The paper's tables in small: which cells run, what a result holds, how the table reads."""
+
+import pytest
+
+from tfssl import reproduce
+from tfssl.config import load_settings
+from tfssl.errors import InputError
+
+SETTINGS = """
+likelihood = "binomial"
+[data]
+num_validation = 60
+[m1]
+epochs = 20
+latent_dim = 10
+hidden_units = [20]
+[m2]
+epochs = 20
+latent_dim = 5
+hidden_units = [20]
+supervised_steps = 2
+evaluate_every = 1
+"""
+TABLE = reproduce.PaperTable(
+    "Table 0: digits",
+    "digits",
+    (20, 30),
+    {"knn": (50.0, 40.0), "m1_tsvm": (None, 30.0), "m2": (20.0, 20.0), "m1_m2": (10.0, 10.0)},
+)
+
+
+@pytest.fixture(scope="module")
+def configs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("configs")
+    for model in ("m2", "m1m2"):
+        (folder / f"digits_{model}.toml").write_text(f'model = "{model}"\n{SETTINGS}')
+    return folder
+
+
+def plan(folder, configs, **options):
+    options = {"labels": (20,), "splits": 2, "budget": "quick", **options}
+    return reproduce.Reproduction(TABLE, folder, configs, **options)
+
+
+@pytest.fixture(scope="module")
+def done(configs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduce")
+    lines = []
+    return plan(folder, configs).run(lines.append), lines, folder
+
+
+def test_every_cell_leaves_a_result(done):
+    results, lines, folder = done
+    assert [(r["method"], r["split"]) for r in results] == [
+        (method, split) for split in (0, 1) for method in TABLE.published
+    ]
+    assert len(lines) == 1 + 8  # M1 is a cell of its own
+    assert (folder / "results" / "digits_m1_m2_20_split1_quick.json").is_file()
+    for result in results:
+        assert result["labels"]["training"] == 20
+        assert result["budget"] == "quick"
+        assert 0 < result["test"]["error"] < 1
+        assert result["validation"]["examples"] == 60
+        assert result["versions"]["tensorflow"]
+        assert result["settings"]["data"]["split_seed"] == result["settings"]["seed"]
+        assert ("selected" in result) == (result["method"] in ("m2", "m1_m2"))
+
+
+def test_m1_is_trained_once_and_its_place_is_no_setting(done):
+    results, _, folder = done
+    assert [path.name for path in (folder / "runs").glob("*_m1_*") if (path / "m1").exists()] == [
+        "digits_m1_quick"
+    ]
+    stack = next(result for result in results if result["method"] == "m1_m2")
+    assert stack["settings"]["m1"]["run"] is None
+    assert stack["settings"]["m2"]["epochs"] == 2
+    assert list(stack["training_seconds"]) == ["m2"]
+
+
+def test_what_is_there_is_not_run_again(done, configs):
+    results, _, folder = done
+    lines = []
+    assert plan(folder, configs).run(lines.append) == results
+    assert plan(folder, configs, methods=("m2",), splits=1).run(lines.append) == [results[2]]
+    assert lines == []
+
+
+def test_without_validation_points_no_other_label_is_used(configs, tmp_path):
+    (result,) = plan(tmp_path, configs, methods=("m2",), splits=1, validation=False).run()
+    assert result["labels"] == {"training": 20, "model_selection": 0}
+    assert "validation" not in result
+    assert "selected" not in result
+
+
+def test_the_table_reads_ours_beside_the_papers():
+    def result(method, labels, split, error):
+        test = {"error": error}
+        return {
+            "method": method,
+            "labels": {"training": labels},
+            "split": split,
+            "test": test,
+            "seconds": 4.0,
+            "training_seconds": {"m2": 3.0},
+            "selected": {"test": {"error": error / 2}},
+        }
+
+    results = [result("m2", 20, 0, 0.1), result("m2", 20, 1, 0.2), result("m1_m2", 30, 0, 0.03)]
+    header, lines = reproduce.rows(TABLE, results)
+    assert header == ["method", "20 labels", "paper", "30 labels", "paper"]
+    assert lines[1] == ["M1+TSVM", "-", "-", "-", "30.00"]
+    assert lines[2] == ["M2", "15.00 ± 63.53 (2)", "20.00", "-", "20.00"]  # t = 12.706, s.e. 5
+    assert lines[3] == ["M1+M2", "-", "10.00", "3.00 (1)", "10.00"]
+    summary = reproduce.summarise(results)["m2", 20]
+    assert (summary.selected, summary.seconds, summary.splits) == (pytest.approx(7.5), 3.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"methods": ("m3",)}, "has these methods: knn"), ({"labels": (7,)}, "has these labels: 20")],
+)
+def test_unknown_rows_and_columns_are_explained(options, message, configs, tmp_path):
+    with pytest.raises(InputError, match=message):
+        plan(tmp_path, configs, **options)
+
+
+@pytest.mark.parametrize("name", reproduce.TABLES)
+def test_the_papers_tables_have_their_settings(name, request):
+    table = reproduce.TABLES[name]
+    for published in table.published.values():
+        assert len(published) == len(table.labels)
+    folder = request.config.rootpath / "configs"
+    whole = reproduce.Reproduction(table, folder, folder)
+    assert all(cell.title.startswith(table.title) for cell in whole.cells())
+    for model in ("m1m2", *(("m2",) if "m2" in table.published else ())):
+        assert load_settings(folder / f"{table.data}_{model}.toml").model == model
