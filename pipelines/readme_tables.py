@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl import study
+from tfssl import cells, study
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -67,7 +67,7 @@ def milliseconds(timing):
 
 def errors_table(folder):
     """A study: mean test errors of the methods."""
-    results = [study.read_result(file) for file in sorted(folder.glob("*.json"))]
+    results = [cells.read_result(file) for file in sorted(folder.glob("*.json"))]
     return study.markdown(study.in_table_order(results))
 
 

@@ -6,6 +6,7 @@ So an interrupted study goes on where it stopped, and a wider one runs only what
 import contextlib
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -14,8 +15,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
+from tfssl.config import dump_settings, with_changes
 from tfssl.errors import InputError
 from tfssl.files import write_json
+
+THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,12 @@ def _run_all(cells, folder, jobs, log):
             _run(cell, folder)
             yield cell
         return
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    pool = ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_limit_threads, initargs=(threads,)
-    )
+    threads = str(max(1, (os.cpu_count() or 1) // jobs))
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
     try:
-        running = {pool.submit(_run, cell, folder, log): cell for cell in cells}
+        # One small network keeps one core busy: two of them on two cores beat one on both.
+        with _environment(dict.fromkeys(THREADS, threads)):
+            running = {pool.submit(_run, cell, folder, log): cell for cell in cells}
         for future in as_completed(running):
             future.result()
             yield running[future]
@@ -94,20 +98,70 @@ def _run_all(cells, folder, jobs, log):
         pool.shutdown(cancel_futures=True)
 
 
-def _limit_threads(count):
-    """One small network keeps one core busy; two networks on two cores beat one on both."""
-    os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(count)
-    os.environ["TF_NUM_INTEROP_THREADS"] = str(count)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+@contextlib.contextmanager
+def _environment(variables):
+    """Environment variables for the processes that start within."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _run(cell, folder, log=None):
-    with contextlib.ExitStack() as stack:
-        if log is not None:
-            Path(log).mkdir(parents=True, exist_ok=True)
-            file = stack.enter_context(open(Path(log) / f"{cell.name}.log", "a", encoding="utf-8"))
-            stack.enter_context(contextlib.redirect_stdout(file))
-        began = time.monotonic()
-        result = cell.work()
-        result["seconds"] = round(time.monotonic() - began, 2)
-        write_json(path_of(cell, folder), result)
+    if log is not None:
+        # Of a process of its own, everything it prints: TensorFlow's C++ part writes there itself.
+        Path(log).mkdir(parents=True, exist_ok=True)
+        with open(Path(log) / f"{cell.name}.log", "a", encoding="utf-8") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+    began = time.monotonic()
+    result = cell.work()
+    result["seconds"] = round(time.monotonic() - began, 2)
+    write_json(path_of(cell, folder), result)
+    sys.stdout.flush()
+
+
+def run_model(settings, run_dir, record):
+    """Train one model, or go on with its training, and give its result."""
+    from tfssl import runs, training
+
+    trained = training.train(settings, run_dir, resume=run_dir.exists())
+    # Where the shared M1 lies on this disk is no setting of the experiment.
+    settings = with_changes(settings, m1={"run": None})
+    return {
+        **record,
+        "data": settings.data.name,
+        "training_seconds": trained.folder.read_json("run.json")["seconds"],
+        **trained.folder.read_json("metrics.json"),
+        "settings": dump_settings(settings),
+        "versions": runs.versions(),
+    }
+
+
+def run_baseline(name, settings, record, shared):
+    """Fit one baseline and give its result."""
+    from tfssl import baselines, evaluation, runs
+    from tfssl.experiment import Experiment
+
+    experiment = Experiment.prepare(settings)
+    predict = baselines.fit(name, experiment, cache=shared)
+    parts = experiment.split
+    metrics = {
+        part: evaluation.classification_metrics(predict(x), label)
+        for part, x, label in (
+            ("validation", parts.x_validation, parts.label_validation),
+            ("test", parts.x_test, parts.label_test),
+        )
+        if len(x)
+    }
+    return {
+        **record,
+        "data": settings.data.name,
+        "labels": {"training": len(parts.label), "model_selection": 0},
+        **metrics,
+        "settings": {"seed": settings.seed, "data": dump_settings(settings)["data"]},
+        "versions": runs.versions(),
+    }

@@ -179,6 +179,15 @@ def parse_settings(values, where=None):
         raise InputError(_explain(error, where)) from None
 
 
+def with_changes(settings, **changes):
+    """Settings with changed values; a dictionary changes a section."""
+    update = {
+        name: getattr(settings, name).model_copy(update=value) if isinstance(value, dict) else value
+        for name, value in changes.items()
+    }
+    return settings.model_copy(update=update)
+
+
 def dump_settings(settings):
     """Settings as nested dictionaries of plain JSON values."""
     return settings.model_dump(mode="json")

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from tfssl import baselines, cells, evaluation, runs
-from tfssl.config import M2Settings, dump_settings, load_settings
+from tfssl import baselines, cells, evaluation
+from tfssl.config import M2Settings, load_settings, with_changes
 from tfssl.errors import expect
-from tfssl.experiment import Experiment
 
 BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""
@@ -151,20 +150,22 @@ class Reproduction:
         settings = self.settings(method, labels, split)
         record = {"method": method, "split": split, "budget": self.budget}
         if method in baselines.NAMES:
-            work = functools.partial(run_baseline, method, settings, record, self.folder / "shared")
+            work = functools.partial(
+                cells.run_baseline, method, settings, record, self.folder / "shared"
+            )
         else:
-            work = functools.partial(run_model, settings, self._run_dir(name), record)
+            work = functools.partial(cells.run_model, settings, self._run_dir(name), record)
         return cells.Cell(name, title, work)
 
     def m1_cell(self):
         """M1 itself; the classifier on top and the labels it takes are of no further use."""
         settings = self.settings("m1_tsvm", self.table.labels[0], split=0)
         # Split 0 chooses the same validation points by itself.
-        settings = _with(settings, data={"validation_seed": None}, m1={"run": None})
-        settings = _with(settings, m2=M2Settings())  # whose changes do not concern M1
+        settings = with_changes(settings, data={"validation_seed": None}, m1={"run": None})
+        settings = with_changes(settings, m2=M2Settings())  # whose changes do not concern M1
         name = self._name("m1")
         record = {"method": "m1", "split": 0, "budget": self.budget}
-        work = functools.partial(run_model, settings, self._run_dir(name), record)
+        work = functools.partial(cells.run_model, settings, self._run_dir(name), record)
         return cells.Cell(name, f"{self.table.title}, M1", work)
 
     def settings(self, method, labels, split):
@@ -178,7 +179,7 @@ class Reproduction:
         shared = {"run": str(self._run_dir(self._name("m1")))} if model != "m2" else {}
         classifier = {"m1_tsvm": "tsvm", "m1_knn": "knn"}.get(method)
         shared |= {"classifier": classifier} if classifier else {}
-        return _with(
+        return with_changes(
             settings,
             model=model,
             seed=split,
@@ -196,55 +197,6 @@ class Reproduction:
 
     def _run_dir(self, name):
         return self.folder / "runs" / name
-
-
-def _with(settings, **changes):
-    """Settings with changed values; a dictionary changes a section."""
-    update = {
-        name: getattr(settings, name).model_copy(update=value) if isinstance(value, dict) else value
-        for name, value in changes.items()
-    }
-    return settings.model_copy(update=update)
-
-
-def run_model(settings, run_dir, record):
-    """Train one model, or go on with its training, and give its result."""
-    from tfssl import training
-
-    trained = training.train(settings, run_dir, resume=run_dir.exists())
-    # Where the shared M1 lies on this disk is no setting of the experiment.
-    settings = _with(settings, m1={"run": None})
-    return {
-        **record,
-        "data": settings.data.name,
-        "training_seconds": trained.folder.read_json("run.json")["seconds"],
-        **trained.folder.read_json("metrics.json"),
-        "settings": dump_settings(settings),
-        "versions": runs.versions(),
-    }
-
-
-def run_baseline(name, settings, record, shared):
-    """Fit one baseline and give its result."""
-    experiment = Experiment.prepare(settings)
-    predict = baselines.fit(name, experiment, cache=shared)
-    parts = experiment.split
-    metrics = {
-        part: evaluation.classification_metrics(predict(x), label)
-        for part, x, label in (
-            ("validation", parts.x_validation, parts.label_validation),
-            ("test", parts.x_test, parts.label_test),
-        )
-        if len(x)
-    }
-    return {
-        **record,
-        "data": settings.data.name,
-        "labels": {"training": len(parts.label), "model_selection": 0},
-        **metrics,
-        "settings": {"seed": settings.seed, "data": dump_settings(settings)["data"]},
-        "versions": runs.versions(),
-    }
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,17 @@
 """Several models and baselines on the same splits: one result file per cell, one table.
 
-A cell is (method, split). Its result is stored as soon as it is there, and a cell that has one is
-not run again, so an interrupted study goes on where it stopped.
+A cell is (method, split).
 """
 
-import json
-import time
+import functools
 from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 
-from tfssl import baselines, evaluation, runs
-from tfssl.config import dump_settings, parse_settings
-from tfssl.errors import InputError, expect
-from tfssl.files import write_json
+from tfssl import baselines, cells, evaluation
+from tfssl.config import with_changes
+from tfssl.errors import expect
 
 BASELINES = ("knn", "svm", "label_spreading")
 MODELS = {"m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
@@ -47,44 +44,8 @@ def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
     )
     for rival in rivals:
         baselines.check_name(rival)
-    (folder / "results").mkdir(parents=True, exist_ok=True)
-    total = (len(rivals) + len(experiments)) * len(splits)
-    done, started = 0, time.monotonic()
-    results = []
-    for number in splits:
-        for method, work in _cells(experiments, rivals, number, folder):
-            path = folder / "results" / f"{_slug(method)}_{number}.json"
-            if path.exists():
-                result = read_result(path)
-            else:
-                began = time.monotonic()
-                metrics, settings = work()
-                result = {
-                    "method": method,
-                    "data": data.name,
-                    "split": number,
-                    "seconds": round(time.monotonic() - began, 2),
-                    **metrics,
-                    "settings": settings,
-                    "versions": runs.versions(),
-                }
-                write_json(path, result)
-            results.append(result)
-            done += 1
-            left = (time.monotonic() - started) / done * (total - done)
-            error = 100 * result["test"]["error"]
-            report(f"[{done}/{total}] split {number}, {method}: {error:.1f}% ({left:.0f} s left)")
-    return results
-
-
-def read_result(path):
-    """A result file."""
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot read the result {path}: {error}. Remove it to run it again."
-        ) from None
+    every_cell = [cell for number in splits for cell in _cells(experiments, rivals, number, folder)]
+    return cells.run_cells(every_cell, folder / "results", report)
 
 
 def summarise(results):
@@ -119,40 +80,35 @@ def markdown(results):
 
 
 def _cells(experiments, rivals, number, folder):
-    """(method, work) for one split; work() gives (metrics, settings)."""
-    first, cache = _for_split(experiments[0], number), folder / "cache"
+    """The cells of one split."""
+    experiments = [_for_split(settings, number) for settings in experiments]
     for rival in rivals:
         method = baselines.NAMES[rival]
-        yield method, lambda rival=rival: (_run_baseline(rival, first, cache), None)
+        record = {"method": method, "split": number}
+        work = functools.partial(
+            cells.run_baseline, rival, experiments[0], record, folder / "cache"
+        )
+        yield _cell(method, number, work)
     m1_runs: list[tuple] = []
-    for experiment in experiments:
-        settings = _for_split(experiment, number)
+    for settings in experiments:
         method = method_name(settings)
+        record = {"method": method, "split": number}
         run_dir = folder / "runs" / f"{_slug(method)}_{number}"
-        yield method, lambda s=settings, d=run_dir: _run_model(s, d, m1_runs)
-        if settings.model != "m2" and (run_dir / "model.keras").exists():
+        if settings.model != "m2":
+            # The M1 of an earlier cell, where that is the same.
+            shared = next((path for other, path in m1_runs if _same_m1(settings, other)), None)
             m1_runs.append((settings, run_dir))
+            if shared is not None:
+                settings = with_changes(settings, m1={"run": str(shared)})
+        yield _cell(method, number, functools.partial(cells.run_model, settings, run_dir, record))
+
+
+def _cell(method, number, work):
+    return cells.Cell(f"{_slug(method)}_{number}", f"split {number}, {method}", work)
 
 
 def _for_split(settings, number):
-    values = dump_settings(settings)
-    values["seed"] = values["data"]["split_seed"] = number
-    return parse_settings(values)
-
-
-def _run_model(settings, run_dir, m1_runs):
-    """Train one model, with the M1 of an earlier cell where that is the same."""
-    from tfssl import training
-
-    used = settings
-    for other, other_dir in m1_runs:
-        if settings.model != "m2" and _same_m1(settings, other):
-            reused = settings.m1.model_copy(update={"run": str(other_dir)})
-            used = settings.model_copy(update={"m1": reused})
-            break
-    trained = training.train(used, run_dir, resume=run_dir.exists())
-    # Where the shared M1 lies on this disk is no setting of the experiment.
-    return trained.folder.read_json("metrics.json"), dump_settings(settings)
+    return with_changes(settings, seed=number, data={"split_seed": number})
 
 
 def _same_m1(one, other):
@@ -163,18 +119,6 @@ def _same_m1(one, other):
         one.data,
         one.seed,
     ) == (other.likelihood, other.data, other.seed)
-
-
-def _run_baseline(name, settings, cache):
-    from tfssl.experiment import Experiment
-
-    experiment = Experiment.prepare(settings)
-    parts = experiment.split
-    probabilities = baselines.fit(name, experiment, cache=cache)(parts.x_test)
-    return {
-        "labels": {"training": len(parts.label), "model_selection": 0},
-        "test": evaluation.classification_metrics(probabilities, parts.label_test),
-    }
 
 
 def _slug(method):
