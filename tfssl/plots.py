@@ -47,7 +47,6 @@ def grid(images, columns=(), rows=(), title=""):
     font = ImageFont.load_default(FONT_SIZE)
     line = FONT_SIZE + 6
     left = MARGIN + (6 + max(round(font.getlength(_line(name))) for name in rows) if rows else 0)
-    title_top = MARGIN + FONT_SIZE
     top = MARGIN + line * (bool(title) + bool(columns))
     picture = Image.new(
         "L" if channels == 1 else "RGB",
@@ -63,7 +62,7 @@ def grid(images, columns=(), rows=(), title=""):
         tile = tiles[row, column].squeeze(axis=-1) if channels == 1 else tiles[row, column]
         picture.paste(Image.fromarray(tile), origin(row, column))
     if title:
-        draw.text((left, title_top), _line(title), "black", font, anchor="ls")
+        draw.text((left, MARGIN + FONT_SIZE), _line(title), "black", font, anchor="ls")
     for column, name in enumerate(columns):
         x, y = origin(0, column)
         draw.text((x + width / 2, y - 5), _fitted(name, width, font), "black", font, anchor="ms")
