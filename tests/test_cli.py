@@ -55,6 +55,36 @@ def test_evaluate_repeats_the_stored_numbers(run_dir):
     assert f"test error: {100 * stored:.2f}%" in output
 
 
+@pytest.mark.parametrize("model", ["m1", "m2", "m1m2"])
+def test_likelihood_prints_and_stores_its_estimates(model, tmp_path):
+    import json
+
+    options = [f"--set={setting}" for setting in [*SMALL, f"model={model}"]]
+    code, _, error = call("train", "--run-dir", tmp_path / "run", *options)
+    assert code == 0, error
+    sizes = ["--samples", 3, "--points", 40, "--seed", 5]
+    code, output, error = call("likelihood", tmp_path / "run", *sizes)
+    assert code == 0, error
+    stored = json.loads((tmp_path / "run" / "likelihood.json").read_text())
+    settings = {"part": "test", "points": 40, "samples": 3, "seed": 5}
+    assert settings.items() <= stored.items()
+    assert stored["bound"] < stored["log_likelihood"] < 0
+    assert f"test log p(x): {stored['log_likelihood']:.2f} nats" in output
+    assert f"its bound {stored['bound']:.2f}" in output
+    if model == "m1":
+        assert "error by" not in output
+        return
+    for title, name in (("q(y|x)", "recognition"), ("Bayes' rule", "bayes")):
+        assert stored[name]["examples"] == 40
+        assert f"test error by {title}: {100 * stored[name]['error']:.2f}%" in output
+
+
+def test_likelihood_needs_points(run_dir):
+    code, _, error = call("likelihood", run_dir, "--part", "validation")
+    assert (code, "at least two validation points" in error) == (2, True)
+    assert not (run_dir / "likelihood.json").exists()
+
+
 def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng):
     x = rng.integers(0, 17, size=(7, 8, 8))
     np.savez(tmp_path / "new.npz", x=x)
@@ -103,6 +133,9 @@ def test_predict_never_writes_over_a_file(run_dir, tmp_path):
         (["train", "--set", "data.name=mnits"], "must be one of digits, mnist"),
         (["evaluate", "nowhere"], "must be a run folder"),
         (["study", "--splits", "0"], "Invalid value for '--splits'"),
+        (["likelihood", "nowhere"], "must be a run folder"),
+        (["likelihood", "nowhere", "--samples", "0"], "Invalid value for '--samples'"),
+        (["likelihood", "nowhere", "--part", "train"], "Invalid value for '--part'"),
         (["trian"], "No such command"),
         (["train", "--resume", "--run-dir", "nowhere"], "must be a run folder"),
     ],

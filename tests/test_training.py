@@ -1,6 +1,7 @@
 """Runs: what the folder holds, exact resumption after SIGKILL, several devices, bad input."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -288,6 +289,18 @@ def test_the_kl_term_of_m1_warms_up(tmp_path):
         )
         assert low - 1e-3 <= weight <= high + 1e-3
         assert epoch["val_loss"] == pytest.approx(epoch["val_reconstruction"] + epoch["val_kl_z"])
+
+
+@pytest.mark.parametrize("labelled_rows", [20, 300])
+def test_an_epoch_on_labels_alone_is_one_pass_over_them(labelled_rows, tmp_path):
+    """1797 digits less 500 for testing and 60 for validation, whatever `m2.batch_size` is."""
+    sizes = ["m2.batch_size=7", f"m2.labelled_batch_size={labelled_rows}"]
+    alone = ["model=m2", "data.num_labelled=all", "m2.supervised_steps=0"]
+    run = training.train(small(*alone, *sizes), tmp_path / "run")
+    assert run.model.num_labelled == 1237
+    with np.load(run.folder / "m2" / "checkpoint.npz") as state:
+        counters = [state[v] for v in state.files if state[v].dtype == np.int64]
+    assert 2 * math.ceil(1237 / labelled_rows) in counters
 
 
 def test_truncation_starts_when_it_should(tmp_path):

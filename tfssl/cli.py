@@ -4,7 +4,7 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -73,6 +73,38 @@ def evaluate(run: RunArgument):
     trained = runs.TrainedRun(run)
     experiment = training.Experiment.prepare(trained.settings)
     print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
+
+
+@app.command(epilog="Example:  tfssl likelihood runs/mnist_m2 --samples 100 --points 10000")
+def likelihood(
+    run: RunArgument,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of z per point.")] = 500,
+    points: Annotated[int, typer.Option(min=2, help="Points to score, drawn at random.")] = 1000,
+    part: Annotated[Literal["test", "validation"], typer.Option(help="Which points.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the samples.")] = 0,
+):
+    """Estimate log p(x) by importance sampling, and classify by Bayes' rule.
+
+    The result is also written to likelihood.json in the run folder.
+    """
+    from rich.progress import track
+
+    from tfssl import runs
+    from tfssl.files import write_json
+
+    with quiet_tensorflow():
+        from tfssl import training
+    trained = runs.TrainedRun(run)
+    experiment = training.Experiment.prepare(trained.settings)
+
+    def progress(calls):
+        return track(calls, "sampling", console=console, transient=True)
+
+    metrics = training.estimate_likelihood(
+        experiment, trained.model, part, points, samples, seed, progress
+    )
+    write_json(trained.folder / "likelihood.json", metrics)
+    print_likelihood(metrics)
 
 
 @app.command(epilog="Example:  tfssl predict runs/digits_m1 new.npz --output predictions.csv")
@@ -239,6 +271,24 @@ def print_metrics(metrics):
         )
         for term, value in m["bounds"].items():
             console.print(f"  {term:20} {value:10.3f}")
+
+
+def print_likelihood(metrics):
+    console.print(
+        f"{metrics['part']} log p(x): {metrics['log_likelihood']:.2f} nats "
+        f"(standard error {metrics['log_likelihood_error']:.2f} over {metrics['points']} points), "
+        f"{metrics['samples']} samples; its bound {metrics['bound']:.2f}",
+        soft_wrap=True,
+    )
+    for name, title in (("recognition", "q(y|x)"), ("bayes", "Bayes' rule")):
+        if name not in metrics:
+            continue
+        m = metrics[name]
+        console.print(
+            f"{metrics['part']} error by {title}: {100 * m['error']:.2f}% "
+            f"(95% interval {100 * m['error_low']:.2f} to {100 * m['error_high']:.2f})",
+            soft_wrap=True,
+        )
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ class FitSettings(Section):
     """How one network is trained."""
 
     epochs: Positive = 200
-    """Passes over the unlabelled data."""
+    """Passes over the unlabelled data, or over the labelled if there is no other."""
     batch_size: Positive = 50
     """Unlabelled examples per step."""
     learning_rate: Annotated[float, Field(gt=0, strict=False)] = 3e-3

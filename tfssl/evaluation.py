@@ -1,9 +1,9 @@
-"""Numbers to trust: error with a confidence interval, calibration, and the bounds."""
+"""Numbers to trust: error with a confidence interval, calibration, bounds and likelihoods."""
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
-from tfssl import classifiers
+from tfssl import classifiers, likelihoods
 from tfssl.data import pipelines
 
 
@@ -75,6 +75,45 @@ def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):
     # -log p(scaled x) = -log p(x as the model sees it) - log_det
     whitened = {name: bounds[name] - preprocessing.log_det for name in model.density_losses}
     return bounds | whitened
+
+
+def likelihood_metrics(model, preprocessing, x, label, num_samples, seed=0, progress=iter):
+    """log p(x) beside its bound, and for M2 and the stack the errors of q(y|x) and Bayes' rule.
+
+    A Bernoulli likelihood's log p(x) is that of one binary image per point; both classifiers see
+    the intensities themselves.
+
+    Args:
+      model: M1, M2 or StackedM1M2.
+      preprocessing: stored inputs -> what the model sees.
+      x: stored inputs, [N, ...], at least two.
+      label: [N] integers.
+      num_samples, seed, progress: as in `likelihoods.weight_means`.
+
+    Returns:
+      metrics: "log_likelihood" with "log_likelihood_error", its standard error over the points, and
+        "bound", means in nats of what the model sees; "recognition" and "bayes", the
+        classification metrics of q(y|x) and of p(y|x), if the model has classes.
+    """
+    given = preprocessing(x).numpy()
+    observed = likelihoods.observed(model, given, seed).numpy()
+    means = likelihoods.weight_means(model, observed, num_samples, seed, progress=progress)
+    log_p_x = special.logsumexp(means.log_joint, axis=1)
+    metrics = {
+        "log_likelihood": float(log_p_x.mean()),
+        "log_likelihood_error": float(stats.sem(log_p_x)),
+        "bound": float(likelihoods.marginal_bound(model, observed, means.bound).mean()),
+    }
+    if not hasattr(model, "classify"):
+        return metrics
+    q_y = class_probabilities(model, None, preprocessing, x)
+    if np.array_equal(observed, given):
+        p_y = special.softmax(means.log_joint, axis=1)
+    else:
+        p_y = likelihoods.bayes_probabilities(model, given, num_samples, seed, progress=progress)
+    metrics["recognition"] = classification_metrics(q_y, label)
+    metrics["bayes"] = classification_metrics(p_y, label)
+    return metrics
 
 
 def mean_and_interval(values):

@@ -142,6 +142,21 @@ def loss(mean_generative_loss, mean_classification_loss, classification_weight, 
     return mean_generative_loss + classification_weight * mean_classification_loss + weight_prior
 
 
+def log_importance_weight(log_p, log_q):
+    """log w = log p(x, y, z) - log q(z|x,y).
+
+    The mean of w over z ~ q(z|x,y) is p(x, y), the mean of log w its bound -L(x, y).
+
+    Args:
+      log_p: [...], log p(x, y, z) at a sample z.
+      log_q: [...], log q(z|x,y) at the same z.
+
+    Returns:
+      log_weight: [...], nats.
+    """
+    return log_p - log_q
+
+
 def weight_prior_loss(weights, num_examples):
     """-log N(w; 0, I) / N = |w|^2 / (2 N), without its constant.
 

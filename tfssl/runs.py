@@ -8,6 +8,7 @@
   classifier.skops    the classifier on M1's features (model = "m1")
   history.json        every epoch's losses, by stage
   metrics.json        validation and test error, bounds
+  likelihood.json     the latest estimate of log p(x), if there is one
   m1/, m2/            checkpoints of the stages while they train
   tensorboard/        logs
   figures/            pictures, once `tfssl figures` has drawn them

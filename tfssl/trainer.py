@@ -87,10 +87,10 @@ class Trainer:
             rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
             return pipelines.unlabelled(x, rows, settings.seed, transform, start_step)
 
-        steps = plan_epoch(len(x), settings.m1.batch_size)[0]
-        m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * steps
+        epoch = plan_epoch(len(x), settings.m1.batch_size)
+        m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * epoch[0]
         validation = self.validation(self.stored(parts.x_validation), settings.m1, transform)
-        self.fit("m1", m1, m1, settings.m1, batches, len(x), validation)
+        self.fit("m1", m1, m1, settings.m1, batches, epoch, validation)
         return m1
 
     @property
@@ -182,8 +182,11 @@ class Trainer:
         validation = None
         if len(parts.x_validation):
             validation = self.validation(stored(parts.x_validation), settings, transform)
-        size = len(labelled[1]) if unlabelled is None else len(unlabelled)
-        self.fit("m2", m2, whole, settings, batches, size, validation)
+        if unlabelled is None:
+            epoch = plan_epoch(len(parts.label), settings.labelled_batch_size)
+        else:
+            epoch = plan_epoch(len(unlabelled), settings.batch_size)
+        self.fit("m2", m2, whole, settings, batches, epoch, validation)
 
     def warm_start(self, m2, batches):
         """Train M2 on labels alone: q(y|x) then starts from the labels, not from chance.
@@ -213,7 +216,7 @@ class Trainer:
             transform,
         )
 
-    def fit(self, stage, network, whole, settings, batches, num_examples, validation):
+    def fit(self, stage, network, whole, settings, batches, epoch, validation):
         """Train one network, from its checkpoint if there is one.
 
         Args:
@@ -222,10 +225,10 @@ class Trainer:
           whole: the model it is part of, for the pictures.
           settings: `FitSettings`.
           batches: start_step -> endless dataset of per-replica batches.
-          num_examples: how many examples make an epoch.
+          epoch: from `plan_epoch`.
           validation: dataset or None.
         """
-        steps, steps_per_call = plan_epoch(num_examples, settings.batch_size)
+        steps, steps_per_call = epoch
         all_steps, epochs = settings.epochs * steps, settings.epochs
         if self.folder is None and validation is None and not self.verbose:
             # Keras takes longer over the end of an epoch than over a dozen small steps.

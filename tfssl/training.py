@@ -92,6 +92,30 @@ def _view(settings, levels):
     }
 
 
+def estimate_likelihood(experiment, model, part, num_points, num_samples, seed=0, progress=iter):
+    """Likelihood metrics of a trained model, with the settings of the estimate.
+
+    Args:
+      experiment: an `Experiment`.
+      model: M1, M2 or StackedM1M2.
+      part: "test" or "validation".
+      num_points: how many points to score, drawn at random by `seed`; all if there are fewer.
+      num_samples, seed, progress: as in `likelihoods.weight_means`.
+    """
+    parts = experiment.split
+    x, label = {
+        "validation": (parts.x_validation, parts.label_validation),
+        "test": (parts.x_test, parts.label_test),
+    }[part]
+    expect(len(x) >= 2, f"the run must have at least two {part} points", points=len(x))
+    # Data sets have an order: the first half of MNIST's test images is the easier one.
+    rows = np.random.default_rng(seed).permutation(len(x))[:num_points]
+    estimate = {"part": part, "points": len(rows), "samples": num_samples, "seed": seed}
+    return estimate | evaluation.likelihood_metrics(
+        model, experiment.preprocessing, x[rows], label[rows], num_samples, seed, progress
+    )
+
+
 def evaluate_experiment(experiment, model, classifier):
     """Validation and test metrics of a trained model, as nested dictionaries."""
     parts, preprocessing = experiment.split, experiment.preprocessing

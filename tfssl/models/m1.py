@@ -92,8 +92,7 @@ class M1(GenerativeModel):
     def losses(self, x, epsilon, kl_weight=1.0):
         """The loss terms on given noise; x [batch, D], epsilon [batch, latent_dim]."""
         q_z = self.encode(x)
-        features = self.decoder(objectives.reparameterise(q_z, epsilon))
-        log_p_x = self.output_layer.log_prob(features, x)
+        log_p_x = self.log_p_x(x, objectives.reparameterise(q_z, epsilon))
         kl_z = objectives.gaussian_kl(q_z)
         return {
             "loss": mean(objectives.vae_loss(log_p_x, kl_z, kl_weight)),
@@ -101,9 +100,36 @@ class M1(GenerativeModel):
             "kl_z": mean(kl_z),
         }
 
+    def log_p_x(self, x, z):
+        """log p(x|z), [...]: that of `decode(z)` from fewer passes over memory."""
+        return self.output_layer.log_prob(self.decoder(z), x)
+
     def joint_log_prob(self, x, z):
         """log p(x, z) = log p(z) + log p(x|z), [...]."""
-        return self.prior_z.log_prob(z) + self.decode(z).log_prob(x)
+        return self.prior_z.log_prob(z) + self.log_p_x(x, z)
+
+    @property
+    def noise_dim(self):
+        """The size of epsilon in `log_weights`."""
+        return self.latent_dim
+
+    def proposal(self, x):
+        """What `log_weights` draws z from, q(z|x): x [batch, D] -> [batch, latent_dim]."""
+        return self.encode(x)
+
+    def log_weights(self, x, q_z, epsilon):
+        """log p(x, z) - log q(z|x) at one z ~ q(z|x): the mean weight is p(x).
+
+        Args:
+          x: [batch, D].
+          q_z: `proposal(x)`.
+          epsilon: [batch, noise_dim].
+
+        Returns:
+          log_weights: [batch].
+        """
+        z = objectives.reparameterise(q_z, epsilon)
+        return objectives.log_importance_weight(self.joint_log_prob(x, z), q_z.log_prob(z))
 
     def generate(self, z):
         """E[x|z], [..., D]."""

@@ -180,8 +180,7 @@ class M2(GenerativeModel):
           kl_z: KL[q(z|x,y) || p(z)].
         """
         q_z = self.encode(x, y)
-        features = self.decoder(objectives.reparameterise(q_z, epsilon), y)
-        log_p_x = self.output_layer.log_prob(features, x)
+        log_p_x = self.log_p_x(x, y, objectives.reparameterise(q_z, epsilon))
         kl_z = objectives.gaussian_kl(q_z)
         return objectives.labelled_loss(log_p_x, self.log_prior_y(y), kl_z), log_p_x, kl_z
 
@@ -288,9 +287,37 @@ class M2(GenerativeModel):
         """x as prediction sees it: an intensity is used as it is."""
         return x
 
+    def log_p_x(self, x, y, z):
+        """log p(x|y,z), [...]: that of `decode(y, z)` from fewer passes over memory."""
+        return self.output_layer.log_prob(self.decoder(z, y), x)
+
     def joint_log_prob(self, x, y, z):
-        """log p(x, y, z) = log p(y) + log p(z) + log p(x|y,z), [...]."""
-        return self.prior_y.log_prob(y) + self.prior_z.log_prob(z) + self.decode(y, z).log_prob(x)
+        """log p(x, y, z) = log p(y) + log p(z) + log p(x|y,z), [...]; y as in `encode`."""
+        return self.log_prior_y(y) + self.prior_z.log_prob(z) + self.log_p_x(x, y, z)
+
+    @property
+    def noise_dim(self):
+        """The size of epsilon in `log_weights`."""
+        return self.latent_dim
+
+    def proposal(self, x):
+        """What `log_weights` draws z from, q(z|x,y) of every class: [batch, K, latent_dim]."""
+        return self.encode(x[:, tf.newaxis], tf.range(self.num_classes))
+
+    def log_weights(self, x, q_z, epsilon):
+        """log p(x, y, z) - log q(z|x,y) at one z ~ q(z|x,y): the mean weight is p(x, y).
+
+        Args:
+          x: [batch, D].
+          q_z: `proposal(x)`.
+          epsilon: [batch, noise_dim], shared by the classes.
+
+        Returns:
+          log_weights: [batch, K], for every y.
+        """
+        x, y = x[:, tf.newaxis], tf.range(self.num_classes)
+        z = objectives.reparameterise(q_z, epsilon[:, tf.newaxis])
+        return objectives.log_importance_weight(self.joint_log_prob(x, y, z), q_z.log_prob(z))
 
     def generate(self, y, z):
         """E[x|y,z], [..., D]."""

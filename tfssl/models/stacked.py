@@ -14,7 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfssl import distributions, noise
+from tfssl import distributions, noise, objectives
 from tfssl.errors import expect
 from tfssl.models.base import GenerativeModel
 from tfssl.models.m1 import M1
@@ -93,6 +93,11 @@ class StackedM1M2(GenerativeModel):
         self.built = True
 
     @property
+    def likelihood(self):
+        """The name of p(x|z1)."""
+        return self.m1.likelihood
+
+    @property
     def num_classes(self):
         return self.m2.num_classes
 
@@ -125,11 +130,40 @@ class StackedM1M2(GenerativeModel):
     def joint_log_prob(self, x, y, z1, z2):
         """log p(x, y, z1, z2) = log p(y) p(z2) p(z1|y,z2) p(x|z1), [...]; z1 has all dimensions."""
         active = tf.gather(z1, self.active, axis=-1)
-        log_p = self.m2.joint_log_prob(active, y, z2) + self.decode(z1).log_prob(x)
+        log_p = self.m2.joint_log_prob(active, y, z2) + self.m1.log_p_x(x, z1)
         if not self.inactive:
             return log_p
         prior = distributions.standard_normal(len(self.inactive))
         return log_p + prior.log_prob(tf.gather(z1, self.inactive, axis=-1))
+
+    @property
+    def noise_dim(self):
+        """The size of epsilon in `log_weights`: z1's and z2's."""
+        return self.m1.latent_dim + self.m2.latent_dim
+
+    def proposal(self, x):
+        """What `log_weights` draws z1 from, q(z1|x): [batch, M1's latent_dim]."""
+        return self.m1.encode(x)
+
+    def log_weights(self, x, q_z1, epsilon):
+        """log p(x, y, z1, z2) - log q(z1|x) q(z2|z1,y) at one draw: the mean weight is p(x, y).
+
+        Args:
+          x: [batch, D].
+          q_z1: `proposal(x)`.
+          epsilon: [batch, noise_dim], shared by the classes.
+
+        Returns:
+          log_weights: [batch, K], for every y.
+        """
+        epsilon1, epsilon2 = tf.split(epsilon, [self.m1.latent_dim, self.m2.latent_dim], axis=-1)
+        z1 = objectives.reparameterise(q_z1, epsilon1)
+        log_q_z1 = q_z1.log_prob(z1)[:, tf.newaxis]
+        x, z1, y = x[:, tf.newaxis], z1[:, tf.newaxis], tf.range(self.num_classes)
+        q_z2 = self.m2.encode(tf.gather(z1, self.active, axis=-1), y)
+        z2 = objectives.reparameterise(q_z2, epsilon2[:, tf.newaxis])
+        log_p = self.joint_log_prob(x, y, z1, z2)
+        return objectives.log_importance_weight(log_p, log_q_z1 + q_z2.log_prob(z2))
 
     def sample(self, count, seed):
         """Draw (x, y, z1, z2) from the generative process; `seed` is two integers."""
