@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl import cells, study
+from tfssl import cells, reproduce, study
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -69,6 +69,55 @@ def errors_table(folder):
     """A study: mean test errors of the methods."""
     results = [cells.read_result(file) for file in sorted(folder.glob("*.json"))]
     return study.markdown(study.in_table_order(results))
+
+
+def paper_table(path):
+    """A table of the paper, ours beside theirs."""
+    table = reproduce.TABLES[path.name]
+    return markdown(*reproduce.rows(table, _reproduced(path)))
+
+
+def paper_details(path):
+    """Errors of the last epoch and of the epoch with the lowest validation error; times."""
+    summary = reproduce.summarise(_reproduced(path))
+    lines = [
+        [
+            reproduce.METHODS[method],
+            str(labels),
+            str(cell.splits),
+            f"{cell.error:.2f}",
+            "-" if cell.selected is None else f"{cell.selected:.2f}",
+            f"{cell.seconds / 60:.1f}",
+        ]
+        for method in reproduce.METHODS
+        for (name, labels), cell in sorted(summary.items())
+        if name == method
+    ]
+    header = ["method", "labels", "splits", "last epoch, %", "selected epoch, %", "minutes"]
+    return markdown(header, lines)
+
+
+def _reproduced(path):
+    """The results with the full budget of the table that `path` is named after."""
+    table = reproduce.TABLES[path.name.removesuffix("_details")]
+    results = [cells.read_result(file) for file in sorted(path.parent.glob(f"{table.data}_*.json"))]
+    return [r for r in results if r["budget"] == "full" and r["method"] in table.published]
+
+
+def supervised_table(path):
+    """M2 with every label, and the likelihood of models without them."""
+    result = cells.read_result(path.parent / "mnist_m2_all_full.json")
+    found = result["likelihood"]
+    rows = [
+        ["q(y\\|x)", *_interval(found["recognition"]), "-"],
+        [f"Bayes' rule, {found['samples']} samples", *_interval(found["bayes"]), "0.96"],
+    ]
+    return markdown(["M2 on MNIST, all labels", "test error %", "95% interval", "paper"], rows)
+
+
+def _interval(metrics):
+    error, low, high = (100 * metrics[name] for name in ("error", "error_low", "error_high"))
+    return f"{error:.2f}", f"{low:.2f} to {high:.2f}"
 
 
 def steps_table(path):
@@ -165,6 +214,11 @@ def _what(row):
 
 
 TABLES = {
+    "reproduce/table1": paper_table,
+    "reproduce/table1_details": paper_details,
+    "reproduce/table2": paper_table,
+    "reproduce/table3": paper_table,
+    "reproduce/supervised": supervised_table,
     "speed/steps": steps_table,
     "speed/truncated_steps": truncated_steps_table,
     "speed/fit": fit_table,

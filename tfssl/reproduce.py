@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
-from tfssl import baselines, cells, evaluation
+from tfssl import baselines, cells, evaluation, runs
 from tfssl.config import M2Settings, load_settings, with_changes
 from tfssl.errors import expect
+from tfssl.experiment import Experiment
 
 BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""
+
+BAYES_SAMPLES = 100
 
 METHODS = {
     **baselines.NAMES,
@@ -184,12 +187,9 @@ class Reproduction:
             model=model,
             seed=split,
             data=data,
-            m1={"epochs": self._epochs(settings.m1), **shared},
-            m2={"epochs": self._epochs(settings.m2)},
+            m1={"epochs": _epochs(settings.m1, self.budget), **shared},
+            m2={"epochs": _epochs(settings.m2, self.budget)},
         )
-
-    def _epochs(self, settings):
-        return max(1, settings.epochs // BUDGETS[self.budget])
 
     def _name(self, *parts):
         mode = () if self.validation else ("no_validation",)
@@ -197,6 +197,67 @@ class Reproduction:
 
     def _run_dir(self, name):
         return self.folder / "runs" / name
+
+
+def run_supervised(folder, configs, budget="full", report=print):
+    """M2 with every label of MNIST, classified by q(y|x) and by Bayes' rule: its result.
+
+    Args:
+      folder, configs, budget: as in `Reproduction`.
+      report: called with a line of text when the cell is done.
+    """
+    settings, name = _all_labels(configs, budget), f"mnist_m2_all_{budget}"
+    record = {"method": "m2_all", "split": 0, "budget": budget}
+    work = functools.partial(_run_with_likelihood, settings, folder / "runs" / name, record)
+    cell = cells.Cell(name, "MNIST, M2, all labels", work)
+    return cells.run_cells([cell], folder / "results", report)[0]
+
+
+def run_figure1(folder, configs, budget="full", report=print):
+    """The pictures of figure 1, from runs that are trained if they are not there: their paths.
+
+    (a) M2 with two latent dimensions and (b) the M2 of `run_supervised`, both on all labels of
+    MNIST; (c) M1+M2 on SVHN.
+    """
+    from tfssl import gallery
+
+    settings = _all_labels(configs, budget)
+    plane = with_changes(settings, m2={"latent_dim": 2})
+    svhn = Reproduction(TABLES["table2"], folder, configs, ("m1_m2",), splits=1, budget=budget)
+    run_dirs = {
+        "1a": folder / "runs" / f"mnist_m2_plane_{budget}",
+        "1b": folder / "runs" / f"mnist_m2_all_{budget}",
+        "1c": folder / "runs" / svhn.cells()[0].name,
+    }
+    cells.run_model(plane, run_dirs["1a"], {})
+    cells.run_model(settings, run_dirs["1b"], {})
+    svhn.run(report)
+    written = []
+    for part, run_dir in run_dirs.items():
+        paths, skipped = gallery.write_figures(run_dir, folder / "figures" / part)
+        report(f"figure {part}: {len(paths)} pictures of {run_dir}, {len(skipped)} do not fit it")
+        written += paths
+    return written
+
+
+def _all_labels(configs, budget):
+    settings = load_settings(configs / "mnist_m2_all.toml")
+    return with_changes(settings, m2={"epochs": _epochs(settings.m2, budget)})
+
+
+def _epochs(settings, budget):
+    return max(1, settings.epochs // BUDGETS[budget])
+
+
+def _run_with_likelihood(settings, run_dir, record):
+    """Train one model and classify the test points by Bayes' rule too."""
+    from tfssl import training
+
+    result = cells.run_model(settings, run_dir, record)
+    experiment, model = Experiment.prepare(settings), runs.TrainedRun(run_dir).model
+    points = len(experiment.split.x_test)
+    metrics = training.estimate_likelihood(experiment, model, "test", points, BAYES_SAMPLES)
+    return result | {"likelihood": metrics}
 
 
 @dataclass(frozen=True)
