@@ -1,0 +1,13 @@
+"""Make a table of the paper: python pipelines/reproduce.py table1 runs/reproduce."""
+
+import sys
+from pathlib import Path
+
+from rich import print
+
+from tfssl import reproduce
+
+if __name__ == "__main__":
+    table, folder = reproduce.TABLES[sys.argv[1]], Path(sys.argv[2])
+    results = reproduce.Reproduction(table, folder, Path("configs")).run()
+    print(reproduce.terminal_table(table, results))
