@@ -105,14 +105,26 @@ def _reproduced(path):
 
 
 def supervised_table(path):
-    """M2 with every label, and the likelihood of models without them."""
-    result = cells.read_result(path.parent / "mnist_m2_all_full.json")
-    found = result["likelihood"]
+    """M2 with every label, by q(y|x) and by Bayes' rule."""
+    found = cells.read_result(path.parent / "mnist_m2_all_full.json")["likelihood"]
     rows = [
-        ["q(y\\|x)", *_interval(found["recognition"]), "-"],
+        ["q(y given x)", *_interval(found["recognition"]), "-"],
         [f"Bayes' rule, {found['samples']} samples", *_interval(found["bayes"]), "0.96"],
     ]
     return markdown(["M2 on MNIST, all labels", "test error %", "95% interval", "paper"], rows)
+
+
+def likelihood_table(path):
+    """Log-likelihoods of test points, in nats."""
+    names = {"mnist_m1_full": "M1", "mnist_m2_all_full": "M2, all labels"}
+    rows = []
+    for file, name in names.items():
+        if (path.parent / f"{file}.json").exists():
+            found = cells.read_result(path.parent / f"{file}.json")["likelihood"]
+            estimate = f"{found['log_likelihood']:.2f} ± {found['log_likelihood_error']:.2f}"
+            numbers = [str(found["points"]), str(found["samples"])]
+            rows.append([name, f"{found['bound']:.2f}", estimate, *numbers])
+    return markdown(["MNIST", "bound", "log p(x) ± s.e.", "test points", "samples"], rows)
 
 
 def _interval(metrics):
@@ -219,6 +231,7 @@ TABLES = {
     "reproduce/table2": paper_table,
     "reproduce/table3": paper_table,
     "reproduce/supervised": supervised_table,
+    "reproduce/likelihood": likelihood_table,
     "speed/steps": steps_table,
     "speed/truncated_steps": truncated_steps_table,
     "speed/fit": fit_table,

@@ -33,7 +33,7 @@ def _quick(monkeypatch):
     """Small networks and few steps: enough for 8x8 digits."""
     monkeypatch.setattr(cae, "STEPS", 200)
     monkeypatch.setattr(cnn, "STEPS", 100)
-    monkeypatch.setattr(cae.fit, "__defaults__", (False, None, SMALL))
+    monkeypatch.setattr(cae, "DEFAULT", SMALL)
 
 
 def error(predict, experiment):
@@ -85,9 +85,9 @@ def test_chunks_do_not_change_predictions(digits, monkeypatch):
     for name in ("knn", "cnn"):
         predict = baselines.fit(name, digits)
         whole = predict(x)
-        monkeypatch.setattr(baselines, "CHUNK", 7)
-        np.testing.assert_allclose(predict(x), whole, rtol=1e-4, atol=1e-6)
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(baselines, "CHUNK", 7)
+            np.testing.assert_allclose(predict(x), whole, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", baselines.NAMES)
@@ -268,6 +268,8 @@ def test_encoder_is_kept_and_shared_by_splits_of_the_same_inputs(tmp_path, monke
     cae.fit(experiments[0], cache=tmp_path / "new", pretraining=replace(small, steps=21))
     assert len(list((tmp_path / "new").iterdir())) == 3
 
+    with pytest.raises(InputError, match="cannot create"):
+        cae.fit(experiments[0], cache=path, pretraining=small)
     path.write_bytes(b"PK")
     with pytest.raises(InputError, match="Remove it to pretrain again"):
         cae.fit(experiments[0], cache=tmp_path / "new", pretraining=small)

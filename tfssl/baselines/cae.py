@@ -99,7 +99,7 @@ def reconstruction_loss(x, logits):
     return tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x, logits), axis=-1)
 
 
-def pretrain(x, settings=DEFAULT, verbose=False):
+def pretrain(x, settings, verbose=False):
     """The encoder of the inputs x [N, D] in [0, 1], whatever their order: [(W, b), ...]."""
     low, high = float(x.min()), float(x.max())
     expect(
@@ -129,35 +129,38 @@ def pretrain(x, settings=DEFAULT, verbose=False):
     return layers
 
 
-def pretrain_once(x, folder, settings=DEFAULT, verbose=False):
+def pretrain_once(x, settings, folder, verbose=False):
     """`pretrain`, or what it gave before for these settings and inputs, kept in a folder."""
     digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
     digest.update(np.sort(_row_digests(x)).tobytes())
     path = Path(folder) / f"cae_{digest.hexdigest()[:16]}.npz"
     if path.exists():
         return _read(path, len(settings.units))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create {folder}: {error.strerror}.") from None
     layers = pretrain(x, settings, verbose)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(path) as temporary:
         np.savez(temporary, *(array for pair in layers for array in pair))
     return layers
 
 
-def fit(experiment, verbose=False, cache=None, pretraining=DEFAULT):
+def fit(experiment, verbose=False, cache=None, pretraining=None):
     """Fit encoder and classifier to an `Experiment`: stored inputs [N, ...] -> [N, K].
 
     Args:
       experiment: an `Experiment`.
       verbose: whether to show progress.
       cache: folder to keep the encoder in, or None.
-      pretraining: settings of the encoder.
+      pretraining: settings of the encoder, `DEFAULT` if None.
     """
     parts, seed = experiment.split, experiment.settings.seed
-    x = experiment.preprocessing(parts.x_train).numpy()
+    x, pretraining = experiment.preprocessing(parts.x_train).numpy(), pretraining or DEFAULT
     layers = (
         pretrain(x, pretraining, verbose)
         if cache is None
-        else pretrain_once(x, cache, pretraining, verbose)
+        else pretrain_once(x, pretraining, cache, verbose)
     )
     return supervised.fit(
         make_network(layers, experiment.source.num_classes, seed),

@@ -43,7 +43,7 @@ def fit(experiment, verbose=False):
     )
 
 
-def make_network(image_shape, num_classes, seed, filters=(32, 64), size=5, units=128, dropout=0.5):
+def make_network(image_shape, num_classes, seed, filters=(16, 32), size=5, units=128, dropout=0.5):
     """Convolution and pooling, twice, and a hidden layer: images [batch, H, W, C] -> logits.
 
     Images of any size work: what pooling does not divide is padded.

@@ -6,6 +6,9 @@ from tfssl import classifiers
 
 # The best of 3, 5, 7, 10 and 15 on validation points of the digits: a rival at its best.
 LABEL_SPREADING_NEIGHBOURS = 10
+# Of the TSVM; on validation points of MNIST better than all pixels, and than 500 features.
+PRINCIPAL_COMPONENTS = 50
+KERNEL_FEATURES = 1000
 
 
 def fit(name, experiment):
@@ -31,15 +34,15 @@ def make_classifier(name, seed, shape):
     return classifiers.make_classifier(name)
 
 
-def make_tsvm(seed, shape, num_components=50, **options):
+def make_tsvm(seed, shape):
     """The transductive SVM on the first principal components of x."""
     from sklearn.decomposition import PCA
     from sklearn.pipeline import make_pipeline
 
     from tfssl.classifiers.tsvm import TransductiveSVM
 
-    pca = PCA(min(num_components, *shape), svd_solver="full")
-    return make_pipeline(pca, TransductiveSVM(random_state=seed, **options))
+    pca = PCA(min(PRINCIPAL_COMPONENTS, *shape), svd_solver="covariance_eigh")
+    return make_pipeline(pca, TransductiveSVM(n_components=KERNEL_FEATURES, random_state=seed))
 
 
 def probabilities(classifier, x):
