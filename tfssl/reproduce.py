@@ -19,6 +19,9 @@ from tfssl.experiment import Experiment
 BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""
 
+# Of every step: a fifth of the labels, at most so many.
+MAX_LABELLED_ROWS = 100
+
 METHODS = {
     **baselines.NAMES,
     "m1_knn": "M1+1-NN",
@@ -188,7 +191,10 @@ class Reproduction:
             seed=split,
             data=data,
             m1={"epochs": _epochs(settings.m1, self.budget), **shared},
-            m2={"epochs": _epochs(settings.m2, self.budget)},
+            m2={
+                "epochs": _epochs(settings.m2, self.budget),
+                "labelled_batch_size": min(MAX_LABELLED_ROWS, labels // 5),
+            },
         )
 
     def _name(self, *parts):
