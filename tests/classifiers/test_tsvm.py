@@ -311,7 +311,7 @@ def test_stopping_early_warns():
         ({"C": "1"}, r"`C` must be a positive number. Received: C='1'"),
         ({"unlabelled_weight": -1.0}, r"`unlabelled_weight` .* Received: unlabelled_weight=-1.0"),
         ({"gamma": "auto"}, r"`gamma` must be \"scale\" or positive. Received: gamma='auto'"),
-        ({"n_components": 2.5}, r"`n_components` must be a positive integer. Received: .*=2.5"),
+        ({"n_components": 2.5}, r"`n_components` must be a positive integer or .*Received: .*=2.5"),
         ({"max_iter": 0}, r"`max_iter` must be a positive integer. Received: max_iter=0"),
         ({"tol": np.inf}, r"`tol` must be a positive number. Received: tol=inf"),
         ({"class_prior": "flat"}, r"`class_prior` must be .* Received: class_prior='flat'"),
@@ -353,3 +353,13 @@ def test_bad_data_to_predict():
         model.predict(x[:, :1])
     with pytest.raises(ValueError, match="contains NaN"):
         model.predict(x * np.nan)
+
+
+@pytest.mark.parametrize(("points", "features"), [(60, 60), (600, 500), (18_000, 600)])
+def test_the_number_of_kernel_features_grows_with_the_points(points, features, rng):
+    x, y = rng.normal(size=(points, 2)), np.full(points, -1)
+    y[:2] = 0, 1
+    model = TransductiveSVM(max_iter=1, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(x, y)
+    assert model.coef_.shape[0] == features

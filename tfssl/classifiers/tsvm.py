@@ -104,7 +104,8 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
       unlabelled_weight: weight of all unlabelled points together, relative to that of all labelled
         ones: C* = unlabelled_weight C n_labelled / n_unlabelled.
       gamma: "scale" for 1 / (n_features Var[X]), or a positive number; "rbf" only.
-      n_components: number of Nystroem features, at most the number of points; "rbf" only.
+      n_components: number of Nystroem features, at most the number of points; "auto" takes one for
+        every 30 points, from 500 to 1500; "rbf" only.
       class_prior: r, the share of each class among the unlabelled points: "labelled" for the
         shares among the labels, "uniform" (better if few labels were drawn at random from classes
         about equally common), or [n_classes] probabilities in the order of `classes_`.
@@ -127,7 +128,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         C: float = 10.0,
         unlabelled_weight: float = 1.0,
         gamma: Literal["scale"] | float = "scale",
-        n_components: int = 500,
+        n_components: int | Literal["auto"] = "auto",
         class_prior: Literal["labelled", "uniform"] | npt.ArrayLike = "labelled",
         max_iter: int = 1000,
         tol: float = 1e-5,
@@ -213,7 +214,10 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
             "C": (positive(self.C), "a positive number"),
             "unlabelled_weight": (positive(self.unlabelled_weight), "a positive number"),
             "gamma": (self.gamma == "scale" or positive(self.gamma), '"scale" or positive'),
-            "n_components": (positive(self.n_components, Integral), "a positive integer"),
+            "n_components": (
+                self.n_components == "auto" or positive(self.n_components, Integral),
+                'a positive integer or "auto"',
+            ),
             "max_iter": (positive(self.max_iter, Integral), "a positive integer"),
             "tol": (positive(self.tol), "a positive number"),
         }
@@ -243,7 +247,10 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             return FunctionTransformer().fit(X)
         gamma = 1.0 / (X.shape[1] * X.var() or 1.0) if self.gamma == "scale" else self.gamma
-        n_components = min(self.n_components, len(X))
+        n_components = self.n_components
+        if n_components == "auto":
+            n_components = min(max(500, len(X) // 30), 1500)
+        n_components = min(n_components, len(X))
         nystroem = Nystroem(gamma=gamma, n_components=n_components, random_state=self.random_state)
         # Nystroem draws rows by their position: sorted, the draw does not depend on their order.
         return nystroem.fit(X[np.lexsort(X.T)])
