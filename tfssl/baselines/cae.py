@@ -30,7 +30,7 @@ from tfssl.optimizers import FusedAdam, HoldThenDecay
 
 STEPS = 1000
 BATCH_SIZE = 50
-LEARNING_RATE = 1e-3
+LEARNING_RATE = 3e-3
 DROPOUT = 0.5
 
 
@@ -48,8 +48,8 @@ class Pretraining:
         on the same inputs can share the encoder.
     """
 
-    units: tuple[int, ...] = (1000, 1000)
-    penalty_weight: float = 0.1
+    units: tuple[int, ...] = (500, 500)
+    penalty_weight: float = 1.0
     steps: int = 5000
     batch_size: int = 100
     learning_rate: float = 1e-3
