@@ -26,11 +26,19 @@ def test_a_part_runs(part, tmp_path):
 
 def test_the_cost_is_drawn_beside_the_claim(tmp_path):
     """C_M1 = 1 ms: the claim is L ms; the stack costs C_M1 and what M2 takes on z1."""
-    quartiles = {"quartiles": [0.9e-3, 1.2e-3]}
-    result = [{"model": "m1", "num_classes": None, "median": 1e-3, **quartiles}]
+
+    def row(model, num_classes, median):
+        quartiles = [0.9 * median, 1.2 * median]
+        return {
+            "model": model,
+            "num_classes": num_classes,
+            "median": median,
+            "quartiles": quartiles,
+        }
+
+    result = [row("m1", None, 1e-3)]
     for k in (2, 10):
-        result.append({"model": "m2", "num_classes": k, "median": 0.5e-3 * k, **quartiles})
-        result.append({"model": "m2_on_z1", "num_classes": k, "median": 0.1e-3 * k, **quartiles})
+        result += [row("m2", k, 0.5e-3 * k), row("m2_on_z1", k, 0.1e-3 * k)]
     (axes,) = cost.draw(result).get_axes()
     lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) == 2]
     curves = [line for line in lines if list(line[:, 0]) == [2, 10]]

@@ -337,7 +337,9 @@ def main():
         print(f"tfssl: error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("tfssl: interrupted; the same command goes on (train: with --resume)", file=sys.stderr)
+        print(
+            "tfssl: interrupted; the same command goes on (train: with --resume)", file=sys.stderr
+        )
         sys.exit(130)
 
 
