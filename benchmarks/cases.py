@@ -77,6 +77,14 @@ def tiny(case):
     )
 
 
+def chosen(make_tiny):
+    """The cases; of those that are alike when tiny, one."""
+    if not make_tiny:
+        return CASES
+    alike = {dataclasses.replace(tiny(case), name=""): name for name, case in CASES.items()}
+    return {name: CASES[name] for name in alike.values()}
+
+
 def networks(case):
     """[(body, head, sizes)]: what each network's parts are called, and its sizes from in to out."""
     inputs, hidden, latent = case.input_dim, case.hidden_units, case.latent_dim

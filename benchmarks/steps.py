@@ -29,7 +29,7 @@ def measure(rounds, tiny, python, peers_python):
         gemm = {name: worker.ask("gemm", **sizes)["gflops"] for name, worker in workers.items()}
         limit = max(gemm.values())
         results = {}
-        for name, case in cases.CASES.items():
+        for name, case in cases.chosen(tiny).items():
             print(f"{name} ...", flush=True)
             for worker in workers.values():
                 worker.ask("make", case=name, tiny=tiny)

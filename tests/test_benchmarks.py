@@ -49,15 +49,6 @@ def test_the_cost_is_drawn_beside_the_claim(tmp_path):
     assert (tmp_path / "new" / "cost.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["mnist", "triples"])
-def test_the_truncation_runs(name, tmp_path):
-    command = [sys.executable, "-m", "benchmarks.truncation", "--run", name, "--tiny"]
-    command += ["--seeds", "1", "--steps", "40", "--output", tmp_path]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    rows = json.loads((tmp_path / f"{name}-0.json").read_text())["rows"]
-    assert all(row["seconds_per_step"] > 0 and 0 <= row["test_error"] <= 100 for row in rows)
-
-
 @pytest.mark.parametrize("name", cases.CASES)
 def test_we_compute_what_a_tiled_step_computes(name):
     """The peers' loss, written independently, on the same weights and noise."""
