@@ -62,7 +62,7 @@ def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
         ("model=m3", "`model`: Input should be 'm1', 'm2' or 'm1m2'"),
         ("m1.hidden_units=[]", "`m1.hidden_units`"),
         ("m2.class_prior=[0.5, 0.4]", "must sum to 1"),
-        ("data.whitening=10", 'whitening needs likelihood = "gaussian", but it is "binomial"'),
+        ("data.whitening=10", 'needs likelihood = "gaussian" or "isotropic", but it is "binomial"'),
         ("data.whitening=0", r"`data.whitening\..*greater than 0"),
         ("data.whitening=1.0", r"`data.whitening\..*less than 1"),
         ("data.downsample=0", "`data.downsample`: Input should be greater than 0"),

@@ -13,12 +13,14 @@ from tfssl.distributions import (
     BinomialFraction,
     Categorical,
     DiagonalGaussian,
+    IsotropicGaussian,
     SplitGaussian,
 )
 from tfssl.errors import InputError
 
 LAYERS = [
     DiagonalGaussian(3, 4, seed=1),
+    IsotropicGaussian(3, 4, seed=1),
     Bernoulli(3, 4, seed=1),
     Binomial(3, 4, total_count=16, seed=1),
     Categorical(3, 4, seed=1),
@@ -33,6 +35,17 @@ def test_diagonal_gaussian_density(rng):
     x = rng.normal(size=(5, 3)).astype(np.float32)
     expected = stats.norm(loc, scale).logpdf(x).sum(axis=1)
     np.testing.assert_allclose(layer.distribution(features).log_prob(x), expected, rtol=1e-5)
+
+
+def test_isotropic_gaussian_density(rng):
+    layer = IsotropicGaussian(3, 4, min_scale=0.01)
+    layer.raw_scale.assign(-1.0)
+    features = rng.normal(size=(5, 4)).astype(np.float32)
+    x = rng.normal(size=(5, 3)).astype(np.float32)
+    scale = 0.01 + np.log1p(np.exp(-1.0))
+    expected = stats.norm(layer(features), scale).logpdf(x).sum(axis=1)
+    np.testing.assert_allclose(layer.log_prob(features, x), expected, rtol=1e-5)
+    np.testing.assert_allclose(layer.distribution(features).mean(), layer(features), rtol=1e-6)
 
 
 def test_bernoulli_density(rng):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from tfssl.errors import InputError, expect
 
-Likelihood = Literal["bernoulli", "binomial", "gaussian"]
+Likelihood = Literal["bernoulli", "binomial", "gaussian", "isotropic"]
 Positive = Annotated[int, Field(gt=0)]
 HiddenUnits = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
@@ -44,8 +44,9 @@ class DataSettings(Section):
     downsample: Positive = 1
     """Images are averaged over square blocks of pixels of this side."""
     whitening: Positive | Annotated[float, Field(gt=0, lt=1)] | None = None
-    """PCA whitening of x, for likelihood = "gaussian": how many components to keep, such as 600, or
-    which share of the variance, such as 0.999. Losses in training are those of the whitened x."""
+    """The principal components of x instead of x: how many to keep, such as 600, or which share of
+    the variance, such as 0.999. For likelihood = "gaussian" each is scaled to unit variance, for
+    "isotropic" all alike. Losses in training are those of the components."""
 
 
 class FitSettings(Section):
@@ -119,7 +120,8 @@ class Settings(Section):
 
     model: Literal["m1", "m2", "m1m2"] = "m1"
     likelihood: Likelihood = "binomial"
-    """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else."""
+    """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else;
+    isotropic is a gaussian with one scale for all of x, for principal components."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of the initial weights, of the order of the data and of the noise."""
     checkpoint_seconds: Annotated[float, Field(ge=0, strict=False)] = 30.0
@@ -131,9 +133,10 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _whitened_inputs_are_gaussian(self):
-        if self.data.whitening is not None and self.likelihood != "gaussian":
+        if self.data.whitening is not None and self.likelihood not in ("gaussian", "isotropic"):
             raise ValueError(
-                f'data.whitening needs likelihood = "gaussian", but it is "{self.likelihood}"'
+                'data.whitening needs likelihood = "gaussian" or "isotropic", but it is '
+                f'"{self.likelihood}"'
             )
         return self
 

@@ -172,8 +172,36 @@ class SplitGaussian(DistributionLayer):
         return {**super().get_config(), "min_scale": self.min_scale}
 
 
+@keras.saving.register_keras_serializable(PACKAGE)
+class IsotropicGaussian(DistributionLayer):
+    """N(mu, sigma^2 I) with one learned sigma: features [..., input_dim] -> loc [..., dim].
+
+    A scale for each dimension can follow that dimension's own variance, and then z has nothing to
+    gain from what is linear. With one scale, z must explain whatever is larger than it.
+
+    Args:
+      dim: the size of the event.
+      input_dim: the size of the features.
+      min_scale: floor of sigma.
+      seed: seed of the initial weights.
+    """
+
+    def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
+        super().__init__(dim, input_dim, seed=seed, **kwargs)
+        expect(min_scale > 0, "`min_scale` must be positive", min_scale=min_scale)
+        self.min_scale = min_scale
+        self.raw_scale = self.add_weight(shape=(), initializer="zeros", name="raw_scale")
+
+    def distribution(self, features):
+        scale = self.min_scale + tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
+        return diagonal_gaussian(self(features), scale)
+
+    def get_config(self):
+        return {**super().get_config(), "min_scale": self.min_scale}
+
+
 def diagonal_gaussian(loc, scale):
-    """N(loc, diag(scale^2)), event [dim]."""
+    """N(loc, diag(scale^2)), event [dim]; the two broadcast."""
     return tfd.Independent(tfd.Normal(loc, scale), 1)
 
 

@@ -56,11 +56,13 @@ class SemiSupervisedClassifier(
         off where x has many dimensions, such as images.
       likelihood: p(x|...): "bernoulli" for binary features, or intensities of which it draws
         binary ones; "binomial" for counts from 0 to `levels`; "gaussian" for other features, which
-        are standardised. "auto" takes "gaussian" if `whitening` is given, "binomial" if `levels`
-        is, "bernoulli" if X holds nothing but 0 and 1, else "gaussian".
+        are standardised; "isotropic", a Gaussian with one scale for all of x. "auto" takes
+        "gaussian" if `whitening` is given, "binomial" if `levels` is, "bernoulli" if X holds
+        nothing but 0 and 1, else "gaussian".
       levels: the largest possible value of every feature, if X are images or counts from 0 up.
-      whitening: PCA whitening of X for a Gaussian likelihood: how many components to keep, an
-        integer, or which share of the variance, a float below 1. None for no whitening.
+      whitening: PCA of X for a Gaussian likelihood: how many components to keep, an integer, or
+        which share of the variance, a float below 1. Each is scaled to unit variance, or all alike
+        if the likelihood is "isotropic". None for X itself.
       latent_dim: size of z.
       hidden_units: sizes of the hidden layers of each network.
       epochs: passes over the unlabelled points, or over the labelled ones if all are labelled.
@@ -90,7 +92,7 @@ class SemiSupervisedClassifier(
         self,
         model: Literal["m1", "m2", "m1m2"] = "m2",
         *,
-        likelihood: Literal["auto", "bernoulli", "binomial", "gaussian"] = "auto",
+        likelihood: Literal["auto", "bernoulli", "binomial", "gaussian", "isotropic"] = "auto",
         levels: int | None = None,
         whitening: int | float | None = None,
         latent_dim: int = 10,

@@ -14,8 +14,8 @@ def correlated(rng, count=500, dim=6, rank=6):
     return np.arange(1, dim + 1) + rng.normal(size=(count, rank)) @ directions
 
 
-def fit(x, keep):
-    return Whitening.fit(np.array_split(x, 7), x[:2].mean(axis=0), keep)
+def fit(x, keep, equalise=True):
+    return Whitening.fit(np.array_split(x, 7), x[:2].mean(axis=0), keep, equalise)
 
 
 @pytest.mark.parametrize("keep", [6, 4, 0.9])
@@ -38,6 +38,13 @@ def test_the_axes_are_those_of_scikit_learn(rng):
     np.testing.assert_allclose(inverse, pca.inverse_transform(pca.transform(x)), rtol=1e-4)
 
 
+def test_components_that_are_not_equalised_keep_their_proportions(rng):
+    x = correlated(rng)
+    variances = fit(x, 4, equalise=False)(x.astype(np.float32)).numpy().var(axis=0)
+    expected = PCA(4, svd_solver="full").fit(x).explained_variance_
+    np.testing.assert_allclose(variances, expected / expected.mean(), rtol=1e-3)
+
+
 @pytest.mark.parametrize(("share", "components"), [(0.5, 1), (0.64, 1), (0.66, 2), (0.99, 3)])
 def test_a_share_of_the_variance(share, components):
     """Variances 13/20, 6/20, 1/20 of the whole."""
@@ -46,14 +53,16 @@ def test_a_share_of_the_variance(share, components):
     assert whitening.dim == components
 
 
-def test_all_components_lose_nothing(rng):
+@pytest.mark.parametrize("equalise", [True, False])
+def test_all_components_lose_nothing(equalise, rng):
     x = correlated(rng).astype(np.float32)
-    whitening = fit(x.astype(np.float64), 6)
+    whitening = fit(x.astype(np.float64), 6, equalise)
     np.testing.assert_allclose(whitening.inverse(whitening(x)), x, rtol=1e-5, atol=1e-6)
 
 
-def test_log_det_is_that_of_the_linear_map(rng):
-    whitening = fit(correlated(rng), 6)
+@pytest.mark.parametrize("equalise", [True, False])
+def test_log_det_is_that_of_the_linear_map(equalise, rng):
+    whitening = fit(correlated(rng), 6, equalise)
     origin = whitening(np.zeros((1, 6), np.float32)).numpy()
     jacobian = whitening(np.eye(6, dtype=np.float32)).numpy() - origin
     np.testing.assert_allclose(whitening.log_det, np.linalg.slogdet(jacobian)[1], rtol=1e-4)

@@ -40,10 +40,10 @@ def make_batch(rng, binary=False, labelled=5, unlabelled=7):
 
 
 @pytest.mark.parametrize("posterior_scale", ["x", "xy"])
-@pytest.mark.parametrize("likelihood", ["bernoulli", "binomial", "gaussian"])
+@pytest.mark.parametrize("likelihood", ["bernoulli", "binomial", "gaussian", "isotropic"])
 def test_enumeration_equals_a_loop_over_classes(likelihood, posterior_scale, rng):
     m2 = make_m2(likelihood, posterior_scale=posterior_scale, total_count=1)
-    x = make_batch(rng, binary=likelihood != "gaussian")["unlabelled"]
+    x = make_batch(rng, binary=likelihood in ("bernoulli", "binomial"))["unlabelled"]
     epsilon = tf.constant(rng.normal(size=(7, Z)), tf.float32)
     together = m2.loss_per_class(x, epsilon)
     assert together.shape == (7, K)

@@ -1,8 +1,8 @@
 """From stored inputs to what a model sees, and back: average, flatten, shift, scale, whiten.
 
 Images become intensities in [0, 1], averaged over blocks of pixels if asked for; other features are
-standardised for a Gaussian likelihood. Both can then be whitened. The same object serves numpy
-arrays, tf.data and exported graphs, and is saved with the run.
+standardised for a Gaussian likelihood. Both can then become their principal components. The same
+object serves numpy arrays, tf.data and exported graphs, and is saved with the run.
 """
 
 from dataclasses import dataclass, replace
@@ -15,6 +15,8 @@ from tfssl.errors import expect
 
 # Rows at a time where a copy of everything in float64 might not fit.
 CHUNK = 2000
+# Likelihoods of any real number, not of intensities in [0, 1] only.
+UNBOUNDED = ("gaussian", "isotropic")
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,14 @@ class Preprocessing:
             'data.downsample gives averages, not counts: likelihood must not be "binomial"',
         )
         expect(
-            whitening is None or likelihood == "gaussian",
-            'data.whitening needs likelihood = "gaussian"',
+            whitening is None or likelihood in UNBOUNDED,
+            'data.whitening needs likelihood = "gaussian" or "isotropic"',
             likelihood=likelihood,
         )
         dim = int(np.prod(shape)) // downsample**2
         scale = np.full(dim, levels or 1.0)
         plain = cls(shape, np.zeros(dim), scale, levels, likelihood, downsample)
-        if levels is None and likelihood == "gaussian":
+        if levels is None and likelihood in UNBOUNDED:
             plain = plain._standardised(x)
         if whitening is None:
             return plain
@@ -79,7 +81,9 @@ class Preprocessing:
             for first in range(0, len(x), CHUNK)
         )
         centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
-        return replace(plain, whitening=Whitening.fit(chunks, centre, whitening))
+        # One scale for all of x tells what is large from what is small: it must stay so.
+        equalise = likelihood != "isotropic"
+        return replace(plain, whitening=Whitening.fit(chunks, centre, whitening, equalise))
 
     def _standardised(self, x):
         """The same with zero mean and unit variance of every feature of x."""
@@ -159,7 +163,7 @@ class Preprocessing:
             x.dtype.kind != "f" or bool((np.abs(x) <= largest).all()),
             f"{where}: inputs must be finite and not too large for float32",
         )
-        if self.likelihood == "gaussian" or not x.size:
+        if self.likelihood in UNBOUNDED or not x.size:
             return
         top = self.levels or 1
         low, high = float(x.min()), float(x.max())

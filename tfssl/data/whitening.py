@@ -1,4 +1,4 @@
-"""PCA whitening: onto the principal axes of the training inputs, each scaled to unit variance."""
+"""PCA: onto the principal axes of the training inputs, scaled to unit variance each or in all."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,16 @@ ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Whitening:
-    """x [N, P] -> V^T (x - mean) / s, [N, D], with the covariance I over the training inputs.
+    """x [N, P] -> V^T (x - mean) / s, [N, D], with a diagonal covariance over the training inputs.
+
+    Whitening proper makes it I; without `equalise` the components keep their proportions, and their
+    mean variance is 1.
 
     Attributes:
       mean: [P].
       axes: V, [P, D], its columns orthonormal: the principal axes that are kept.
-      deviations: s, [D], the standard deviations along them, largest first.
+      deviations: s, [D]: the standard deviations along them, largest first, or what all are
+        divided by.
     """
 
     mean: np.ndarray
@@ -27,13 +31,14 @@ class Whitening:
     deviations: np.ndarray
 
     @classmethod
-    def fit(cls, chunks, centre, keep):
+    def fit(cls, chunks, centre, keep, equalise=True):
         """Find the axes in one pass over the training inputs.
 
         Args:
           chunks: float64 arrays [n, P], together the training inputs.
           centre: [P], about their mean; the nearer it is, the smaller are rounding errors.
           keep: how many components, an integer, or which share of the variance, a float below 1.
+          equalise: whether every component is to have unit variance.
         """
         count, total, moment = 0, np.zeros_like(centre), np.zeros((len(centre), len(centre)))
         for x in chunks:
@@ -45,10 +50,13 @@ class Whitening:
         variances, axes = np.linalg.eigh(moment / count - np.outer(offset, offset))
         variances, axes = variances[::-1], axes[:, ::-1]
         kept = _num_components(variances, keep)
+        variances = variances[:kept]
+        if not equalise:
+            variances = np.full(kept, variances.mean())
         return cls(
             (centre + offset).astype(np.float32),
             np.ascontiguousarray(axes[:, :kept], np.float32),
-            np.sqrt(variances[:kept]).astype(np.float32),
+            np.sqrt(variances).astype(np.float32),
         )
 
     @property

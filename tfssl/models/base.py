@@ -13,7 +13,7 @@ from tfssl.errors import expect
 # The stream of noise that evaluation uses; training step t uses stream t.
 EVALUATION_STREAM = -1
 
-LIKELIHOODS = ("bernoulli", "binomial", "gaussian")
+LIKELIHOODS = ("bernoulli", "binomial", "gaussian", "isotropic")
 
 
 def mean(values):
@@ -27,6 +27,8 @@ def make_likelihood(name, dim, input_dim, total_count, seed):
         return distributions.Bernoulli(dim, input_dim, seed=seed)
     if name == "binomial":
         return distributions.Binomial(dim, input_dim, total_count=total_count, seed=seed)
+    if name == "isotropic":
+        return distributions.IsotropicGaussian(dim, input_dim, seed=seed)
     expect(name == "gaussian", f"`likelihood` must be one of {LIKELIHOODS}", likelihood=name)
     return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
 
