@@ -1,18 +1,14 @@
 """The `tfssl` command: parse, call, print."""
 
-import contextlib
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
+from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
-
-console = Console()
 
 app = typer.Typer(
     help="Train a classifier from a few labels and many unlabelled examples.",
@@ -32,7 +28,6 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, e.g. m2.epochs=40."),
 ]
-RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 
 
 @app.command(
@@ -308,25 +303,6 @@ def print_likelihood(metrics):
             f"(95% interval {100 * m['error_low']:.2f} to {100 * m['error_high']:.2f})",
             soft_wrap=True,
         )
-
-
-@contextlib.contextmanager
-def quiet_tensorflow():
-    """Import TensorFlow without the lines that its C++ part prints before logging starts."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    sys.stderr.flush()
-    saved = os.dup(2)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        import tensorflow as tf
-        import tensorflow_probability  # noqa: F401
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-    # Every network is traced once; TensorFlow warns of it after the fifth.
-    tf.get_logger().setLevel("ERROR")
-    yield
 
 
 def main():
