@@ -23,8 +23,8 @@ def _one_loop(expression):
 
     @functools.wraps(expression)
     def choose(*arrays):
-        size = max(array.shape.num_elements() or 0 for array in arrays)
-        pays = size >= MIN_ELEMENTS and tf.inside_function()
+        sizes = [array.shape.num_elements() for array in arrays]
+        pays = None not in sizes and max(sizes) >= MIN_ELEMENTS and tf.inside_function()
         return compiled(*arrays) if pays else expression(*arrays)
 
     return choose
