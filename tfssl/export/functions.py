@@ -113,7 +113,7 @@ class _Computations:
         raise NotImplementedError
 
     def over_classes(self, x, bound, log_joint):
-        """The outputs of `log_likelihood` from a point's two means, [B] or of every class [B, K]."""
+        """The outputs of `log_likelihood` from the two means, [B], or [B, K] of every class."""
         raise NotImplementedError
 
     def classify(self, x):
