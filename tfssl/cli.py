@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tfssl.commands import demo
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
@@ -248,6 +249,9 @@ def figures(
         console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
     for name, reason in skipped.items():
         console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
+
+
+app.command(epilog="Example:  tfssl demo --run runs/mnist_m1m2 --port 8080")(demo.demo)
 
 
 def words(text):

@@ -6,7 +6,7 @@ import { LIMIT, Pad } from "./pad.js";
 import { paint, shaped, wipe } from "./pictures.js";
 import { Sheet } from "./sheet.js";
 import { gridPositions, onPlane, styleAt } from "./styles.js";
-import { describe, find, makeBars, makeSamples, makeTiles, showTrouble } from "./view.js";
+import { describe, find, makeBars, makeSamples, makeTiles, percent, showTrouble } from "./view.js";
 
 const MAP_STEPS = 7;
 
@@ -38,7 +38,7 @@ class Page {
     const { height, width, channels } = about.output;
     shaped(find("seen"), about.image.height, about.image.width, about.image.channels);
     shaped(find("rebuilt"), height, width, channels);
-    shaped(find("map"), MAP_STEPS * height, MAP_STEPS * width, channels);
+    shaped(find("map"), ...[height, width].map((side) => MAP_STEPS * (side + gap(side))), channels);
     find("tests").hidden = !about.samples.length;
     find("analogies").hidden = !about.has_classes;
     // A colour image cannot be drawn: the sheet shows test images only.
@@ -87,7 +87,7 @@ class Page {
       paint(find("seen"), x, about.image);
       paint(find("rebuilt"), await this.#picture(best, this.style), about.output);
       find("status").textContent =
-        `This is ${about.classes[best]}, with ${Math.round(100 * probabilities[best])} % probability.`;
+        `Most likely ${about.classes[best]} (${percent(probabilities[best])}).`;
     }
     this.tiles.choose(this.shownClass);
     this.pad.setHome(onPlane(this.style, about.axes));
@@ -107,8 +107,9 @@ class Page {
     const { output, axes } = this.about;
     for (const [i, position] of gridPositions(MAP_STEPS, LIMIT).entries()) {
       const pixels = await this.#picture(this.shownClass, styleAt(position, this.style, axes));
-      const [row, column] = [Math.floor(i / MAP_STEPS), i % MAP_STEPS];
-      paint(find("map"), pixels, output, column * output.width, row * output.height);
+      const place = [[i % MAP_STEPS, output.width], [Math.floor(i / MAP_STEPS), output.height]];
+      const [left, top] = place.map(([cell, side]) => cell * (side + gap(side)) + gap(side) / 2);
+      paint(find("map"), pixels, output, left, top);
     }
   }
 
@@ -116,6 +117,11 @@ class Page {
   async #picture(y, z) {
     return (await this.models.decode({ y: [y], z })).x;
   }
+}
+
+/** Free pixels between the map's pictures, an even number. */
+function gap(side) {
+  return 2 * Math.ceil(side / 16);
 }
 
 /** A function that runs `work` in the next frame, once for all calls until then. */

@@ -7,7 +7,7 @@ const STEP = 0.04; // how far an arrow key moves the pen
 export class Sheet {
   /**
    * @param canvas a square canvas.
-   * @param onChange called after every change, with true once a stroke has ended.
+   * @param onChange called after every change.
    */
   constructor(canvas, onChange) {
     this.canvas = canvas;
@@ -34,13 +34,13 @@ export class Sheet {
 
   clear() {
     this.show(null);
-    this.onChange(true);
+    this.onChange();
   }
 
   undo() {
     this.strokes.pop();
     this.picture = null;
-    this.#changed(true);
+    this.#changed();
   }
 
   #begin(event) {
@@ -53,7 +53,7 @@ export class Sheet {
   #start(point) {
     this.picture = null;
     this.strokes.push([point]);
-    this.#changed(false);
+    this.#changed();
   }
 
   #go(event) {
@@ -61,13 +61,13 @@ export class Sheet {
     const events = event.getCoalescedEvents?.() ?? [];
     const points = (events.length ? events : [event]).map((part) => this.#place(part));
     this.strokes.at(-1).push(...points);
-    this.#changed(false);
+    this.#changed();
   }
 
   #end(event) {
     if (event.pointerId !== this.pointer) return;
     this.pointer = undefined;
-    this.#changed(true);
+    this.#changed();
   }
 
   #place(event) {
@@ -92,7 +92,7 @@ export class Sheet {
     this.cursor.at = this.cursor.at.map((value, axis) => toUnit(value + STEP * move[axis]));
     if (this.cursor.down) {
       this.strokes.at(-1).push(this.cursor.at);
-      this.#changed(false);
+      this.#changed();
     } else {
       this.draw();
     }
@@ -102,20 +102,20 @@ export class Sheet {
     this.cursor ??= { at: [0.5, 0.5], down: false };
     this.cursor.down = !this.cursor.down;
     if (this.cursor.down) this.#start(this.cursor.at);
-    else this.#changed(true);
+    else this.#changed();
   }
 
   #liftCursor() {
     const wasDown = this.cursor?.down;
     this.cursor = null;
-    if (wasDown) this.#changed(true);
+    if (wasDown) this.#changed();
     else this.draw();
   }
 
-  #changed(ended) {
+  #changed() {
     if (!this.strokes.length && this.cursor) this.cursor.down = false;
     this.draw();
-    this.onChange(ended);
+    this.onChange();
   }
 
   /** Paint what there is: a picture, or the strokes and the keys' pen. */

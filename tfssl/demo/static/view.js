@@ -14,10 +14,12 @@ export function showTrouble(message) {
 /** What was trained, in a line. */
 export function describe({ model, data, labels, error }) {
   const labelled = labels === null ? "all labels" : `${labels} labels`;
-  const measured = error === null ? "" : `, test error ${(100 * error).toFixed(1)} %`;
+  const measured = error === null ? "" : `, test error ${percent(error)}`;
   return `${model}, trained on ${data} with ${labelled}${measured}. ` +
     "It runs in this browser: nothing you draw leaves it.";
 }
+
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** A bar per class; returns a function that sets them to probabilities, or to none for null. */
 export function makeBars(list, classes) {
@@ -36,7 +38,7 @@ export function makeBars(list, classes) {
       row.classList.toggle("best", k === best);
       row.querySelector(".bar").style.transform = `scaleX(${share})`;
       row.querySelector(".percent").textContent =
-        probabilities ? `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %` : "";
+        probabilities ? percent(share) : "";
     });
   };
 }
