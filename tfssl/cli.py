@@ -253,6 +253,7 @@ def figures(
 
 app.command(epilog="Example:  tfssl export runs/digits_m1 --name digits")(serving.export)
 app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(serving.check_export)
+app.command(epilog="Example:  tfssl serve-config digits mnist")(serving.serve_config)
 app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(serving.serve)
 app.command(epilog="Example:  tfssl demo --run runs/mnist_m1m2 --port 8080")(demo.demo)
 

@@ -12,6 +12,9 @@ from tfssl.errors import expect
 
 FOLDER = Path("saved_models")
 
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", help="Exported models.")]
+FromOption = Annotated[Path, typer.Option("--from", help="The folder of the exported models.")]
+
 
 def export(
     run: RunArgument,
@@ -65,9 +68,29 @@ def check_export(
     console.print(f"good: {version.path}", soft_wrap=True, highlight=False)
 
 
+def serve_config(
+    names: NamesArgument,
+    folder: FromOption = FOLDER,
+    to: Annotated[Path, typer.Option(help="Where to write.")] = Path("serving"),
+    image: Annotated[
+        str, typer.Option(help="TF Serving's container image.")
+    ] = "tensorflow/serving",
+):
+    """Write what TF Serving needs to serve exported models, and print how to start it.
+
+    models.config, batching.config, compose.yaml and docker-run.sh; the ports are bound to loopback.
+    """
+    with quiet_tensorflow():
+        from tfssl.export import serving_config
+    written, command = serving_config.write_serving_config(folder, names, to, image)
+    for path in written:
+        console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
+    console.print(command, soft_wrap=True, markup=False, highlight=False)
+
+
 def serve(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Exported models.")],
-    folder: Annotated[Path, typer.Option("--from", help="The folder of the models.")] = FOLDER,
+    names: NamesArgument,
+    folder: FromOption = FOLDER,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8501,
     host: Annotated[
         str, typer.Option(help="The address to bind to; 0.0.0.0 for every network.")
