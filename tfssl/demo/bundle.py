@@ -1,14 +1,14 @@
-"""What the page loads of a run: its models as .tflite files, and demo.json.
+"""What the page loads of a run: its models as .tflite files, and demo.json with these entries.
 
-  demo.json   {
-    model, data, labels, error   what was trained, labels null for all, error null if not measured
-    classes                      names
-    has_classes                  whether the decoder takes a class: M1's does not
-    image, output                {height, width, channels(, levels)} of what goes in and comes out
-    style_dim, axes              size of z, and the pad's two directions in it
-    models                       {classify, encode, decode: address}
-    samples                      test images, [{label, pixels: grey levels or colours, flat}]
-  }
+model, data      what was trained, and on what
+labels           how many it was given, null for all
+error            on the test points, null if not measured
+classes          their names
+has_classes      whether `decode` takes a class: M1's does not
+image, output    {height, width, channels} of what goes in and comes out; of the former also levels
+style_dim, axes  the size of z, and the pad's two directions in it
+models           {classify, encode, decode: address}
+samples          test images, [{label, pixels: stored numbers, flat}]
 """
 
 import json

@@ -31,6 +31,8 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
         ".wasm": "application/wasm",
     }
 
+    server: "PageServer"
+
     def translate_path(self, path):
         """The file of a request; the base class keeps `..` from leaving the folder."""
         for prefix, folder in self.server.folders.items():
@@ -77,5 +79,5 @@ class PageServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self):
-        host, port = self.server_address[:2]
+        host, port = str(self.server_address[0]), self.server_address[1]
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
