@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tfssl.commands import demo, serving
+from tfssl.commands import demo, devices, serving
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
@@ -251,10 +251,17 @@ def figures(
         console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
 
 
-app.command(epilog="Example:  tfssl export runs/digits_m1 --name digits")(serving.export)
+app.command(
+    epilog="Examples:  tfssl export runs/digits_m1 --name digits"
+    "  |  tfssl export runs/digits_m1 --tflite f32,int8"
+)(serving.export)
 app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(serving.check_export)
 app.command(epilog="Example:  tfssl serve-config digits mnist")(serving.serve_config)
 app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(serving.serve)
+app.command(
+    epilog="Example:  tfssl classify-on-device saved_models/digits/tflite/1/classify_int8.tflite "
+    "seven.png"
+)(devices.classify_on_device)
 app.command(epilog="Example:  tfssl demo --run runs/mnist_m1m2 --port 8080")(demo.demo)
 
 

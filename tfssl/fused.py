@@ -32,9 +32,9 @@ def _one_loop(expression):
 
 @_one_loop
 def _softplus(a, b):
-    # max(s, 0) + log(1 + exp(-|s|)), exact to the bit, without the operations max and -: a converter
-    # for devices would merge the first into the product before it, which is then computed twice,
-    # and has no 16-bit version of the second.
+    # max(s, 0) + log(1 + exp(-|s|)) to the bit, without max and unary minus: a converter for
+    # devices would merge the first into the product before it, which is then computed twice, and
+    # has no 16-bit version of the second.
     total = a + b
     twice_positive = total + tf.abs(total)
     return 0.5 * twice_positive + tf.math.log(1.0 + tf.exp(total - twice_positive))

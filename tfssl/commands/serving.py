@@ -22,22 +22,34 @@ def export(
         str | None, typer.Option(help="The model's name; the run folder's if left out.")
     ] = None,
     to: Annotated[Path, typer.Option(help="The folder of the exported models.")] = FOLDER,
+    tflite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Write .tflite files for devices too: f32, f16, dynamic, int8 or several of them.",
+        ),
+    ] = None,
 ):
     """Write a run as the next version of a SavedModel for TF Serving, with its model card.
 
-    It is checked as by check-export first; one that fails the check is not kept.
+    It is checked as by check-export first; one that fails the check is not kept. The files for
+    devices are checked by LiteRT.
     """
+    from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
     from tfssl.export.versions import check_name
     from tfssl.runs import RunFolder
 
     check_name(run.resolve().name if name is None else name)
+    quantisations = () if tflite is None else parse_quantisations(tflite)
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
         from tfssl.export import saved_model
     # Python would end without cleaning up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    version, comparisons = saved_model.export(run, to, name)
+    version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
     print_comparisons(comparisons)
+    if quantisations:
+        print_files(version.tflite)
     console.print(f"exported:   {version.path}", soft_wrap=True, highlight=False)
     console.print(f"model card: {version.card}/card.md", soft_wrap=True, highlight=False)
     console.print(

@@ -1,4 +1,7 @@
-"""A trained run as a SavedModel that TF Serving can load: signatures, warm-up requests, a card."""
+"""A trained run as a SavedModel that TF Serving can load: signatures, warm-up requests, a card.
+
+Beside it, if asked for, the files for devices.
+"""
 
 import keras
 import tensorflow as tf
@@ -6,6 +9,7 @@ import tensorflow as tf
 from tfssl.errors import InputError, expect
 from tfssl.export.card import write_card
 from tfssl.export.check import check_saved_model
+from tfssl.export.device_files import write_device_files
 from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference, real_inputs, save_reference
 from tfssl.export.versions import check_name, new_version
@@ -13,13 +17,17 @@ from tfssl.export.warmup import write_warmup
 from tfssl.runs import RunFolder, TrainedRun
 
 
-def export(run_dir, folder, name=None):
+def export(run_dir, folder, name=None, quantisations=(), progress=iter):
     """Write the next version of a model, checked by TensorFlow's C++ loader, or nothing at all.
+
+    Files for devices are part of the version: checked by LiteRT, all there or no version.
 
     Args:
       run_dir: a finished run.
       folder: where the models are, such as saved_models.
       name: the model's; the run folder's if None.
+      quantisations: of the files for devices, see `tfssl.export.tflite`; none if there are none.
+      progress: wraps the list of files for devices.
 
     Returns:
       version: the new `Version`.
@@ -39,6 +47,8 @@ def export(run_dir, folder, name=None):
         comparisons = check_saved_model(stage.saved_model, reference)
         save_reference(stage.card / "reference.npz", reference)
         write_card(stage, name, run, comparisons)
+        if quantisations:
+            write_device_files(stage.tflite, run, quantisations, reference, progress)
     return stage.version, comparisons
 
 

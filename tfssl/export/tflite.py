@@ -25,9 +25,12 @@ import tensorflow as tf
 
 from tfssl.export.functions import functions
 
-QUANTISATIONS = ("f32", "f16", "dynamic", "int8")
 NAMES = ("classify", "encode", "decode", "generate", "reconstruct", "analogies")
 OUTPUTS = {"classify": ("probabilities", "label")}
+INTEGERS = {
+    8: tf.lite.OpsSet.TFLITE_BUILTINS_INT8,
+    16: tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8,
+}
 # Beyond the range that calibration has seen, integers saturate: it takes the rarer points too.
 CALIBRATION_POINTS = 1000
 
@@ -56,14 +59,15 @@ def _for_devices(name, function):
     return replace(function, name=name, call=call, inputs=inputs)
 
 
-def convert(function, quantisation, batch=None, calibration=None):
+def convert(function, quantisation, batch=None, calibration=None, activation_bits=16):
     """A function as the bytes of a .tflite file.
 
     Args:
       function: a `Function` of `device_functions`.
-      quantisation: one of `QUANTISATIONS`.
+      quantisation: one of `tfssl.export.litert.QUANTISATIONS`.
       batch: the size of the batch, or None for any.
       calibration: {input: array [N, ...]}, typical inputs; only int8 needs them.
+      activation_bits: of int8, 16, or 8 to measure what that would lose.
     """
     specs = {
         key: tf.TensorSpec([batch, *spec.shape[1:]], spec.dtype, key)
@@ -82,9 +86,7 @@ def convert(function, quantisation, batch=None, calibration=None):
         converter.target_spec.supported_types = [tf.float16]
     if quantisation == "int8":
         # What has no integer version, such as argmax, stays in float32.
-        converter.target_spec.supported_ops.append(
-            tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
-        )
+        converter.target_spec.supported_ops.append(INTEGERS[activation_bits])
         converter.representative_dataset = lambda: _rows(calibration)
     with _quiet():
         return converter.convert()

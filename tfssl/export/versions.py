@@ -4,6 +4,7 @@
   <name>/cards/<version>/        about that version, for people and for `tfssl check-export`:
     card.json, card.md             the model card
     reference.npz                  inputs, and what the Keras model makes of them
+  <name>/tflite/<version>/       the files for devices, if asked for, see `device_files`
 
 A new version is written to a hidden folder beside and renamed in one step when it is complete, so
 a server never sees half of one. What fails or is interrupted is removed.
@@ -82,6 +83,11 @@ class Version:
         """The folder of what is known about it."""
         return self.model_dir / "cards" / str(self.number)
 
+    @property
+    def tflite(self):
+        """The folder of the files for devices."""
+        return self.model_dir / "tflite" / str(self.number)
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -90,11 +96,13 @@ class Stage:
     Attributes:
       saved_model: the folder to write the SavedModel to.
       card: the folder to write about it to.
+      tflite: the folder to write files for devices to, if there are to be any; not made yet.
       version: what it becomes.
     """
 
     saved_model: Path
     card: Path
+    tflite: Path
     version: Version
 
 
@@ -108,17 +116,21 @@ def new_version(model_dir):
     try:
         _remove_abandoned(model_dir)
         version = Version(model_dir, (versions(model_dir) or [0])[-1] + 1)
-        saved_model, card = stage / "saved_model", stage / "card"
+        saved_model, card, tflite = (stage / name for name in ("saved_model", "card", "tflite"))
         card.mkdir(parents=True)
-        yield Stage(saved_model, card, version)
+        yield Stage(saved_model, card, tflite, version)
         expect(not version.path.exists(), f"another export has written {version.path} meanwhile")
-        version.card.parent.mkdir(exist_ok=True)
-        shutil.rmtree(version.card, ignore_errors=True)  # of a version that is no more
-        card.rename(version.card)
+        beside = {card: version.card, tflite: version.tflite}
         try:
+            for source, target in beside.items():
+                shutil.rmtree(target, ignore_errors=True)  # of a version that is no more
+                if source.exists():
+                    target.parent.mkdir(exist_ok=True)
+                    source.rename(target)
             saved_model.rename(version.path)
         except BaseException:
-            shutil.rmtree(version.card)
+            for target in beside.values():
+                shutil.rmtree(target, ignore_errors=True)
             raise
         published = True
     except OSError as error:
@@ -126,7 +138,7 @@ def new_version(model_dir):
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         if not published:
-            for folder in (model_dir / "cards", *reversed(made)):
+            for folder in (model_dir / "cards", model_dir / "tflite", *reversed(made)):
                 with contextlib.suppress(OSError):  # not there, or not empty
                     folder.rmdir()
 
