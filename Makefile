@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test bench lint types install clean
+.PHONY: run test test-browser bench lint types install clean
 
 # Train and evaluate the default experiment on the embedded digits, next to its baselines.
 run: $(VENV)/installed
@@ -11,6 +11,12 @@ run: $(VENV)/installed
 # Lint, types and tests.
 test: $(VENV)/installed lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The page of `tfssl demo` in a headless Chromium: /usr/bin/chromium, or what CHROMIUM names. Needs
+# Node.js 20 or later with npm.
+test-browser: $(VENV)/installed
+	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	TFSSL=$(abspath $(BIN))/tfssl node --test tests/browser/*.test.mjs
 
 # Times against Pyro, PyTorch and plain TensorFlow; about 20 minutes on an idle machine.
 bench: $(VENV)/installed .venv-peers/installed
@@ -38,4 +44,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-peers
+	rm -rf $(VENV) .venv-peers build tests/browser/node_modules

@@ -1,4 +1,4 @@
-"""Write README's result tables from the committed result files; --check only compares.
+"""Write the result tables of README and docs from the committed result files; --check compares.
 
 Between the lines <!-- table: NAME --> and <!-- end --> stands the table of docs/results/NAME.
 """
@@ -28,6 +28,7 @@ STEPS = {
     "m1_250": "M1, 250",
     "m2_on_z1": "M2 on z1, 100 + 100",
 }
+DEVICE_FILES = {"int8_8bit": "int8 with 8-bit activations, for comparison"}
 SIZES = {
     "num_classes": "classes",
     "latent_dim": "latent size",
@@ -219,6 +220,38 @@ def truncation_table(folder):
     return markdown(["run", "test error %, by seed", "mean"], rows)
 
 
+def devices_table(path):
+    """A classifier on devices: what each way of storing it costs."""
+    found = read(path)
+    rows = [["Keras", f"{100 * found['keras_error']:.2f}", "-", "-", "-", "-", "-"]]
+    for name, row in found["classifiers"].items():
+        rows.append(
+            [
+                DEVICE_FILES.get(name, name),
+                f"{100 * row['error']:.2f}",
+                str(row["labels_changed"]),
+                f"{row['largest_difference']:.2g}",
+                f"{row['mean_difference']:.1g}",
+                f"{row['bytes'] / 1000:,.0f}",
+                f"{1e6 * row['seconds']['median']:,.0f}",
+            ]
+        )
+    header = ["classifier", "test error %", "labels changed", "max dp", "mean dp", "kB", "us"]
+    return markdown(header, rows)
+
+
+def device_files_table(path):
+    """The other functions on devices: size and mean difference to the Keras model."""
+    files = read(path.with_name(path.name.removesuffix("_files")))["files"]
+    rows = {}
+    for about in files.values():
+        if about["batch"] is None:
+            cell = f"{about['bytes'] / 1000:,.0f} kB, {about['difference']['mean']:.0e}"
+            rows.setdefault(about["function"], {})[about["quantisation"]] = cell
+    header = list(next(iter(rows.values())))
+    return markdown(["function", *header], [[name, *row.values()] for name, row in rows.items()])
+
+
 def _what(row):
     if row.get("part") == "first half":
         return "half way"
@@ -239,13 +272,18 @@ TABLES = {
     "speed/growth": growth_table,
     "speed/memory": memory_table,
     "truncation": truncation_table,
+    "devices/mnist_m1m2": devices_table,
+    "devices/mnist_m1m2_files": device_files_table,
 }
 
 if __name__ == "__main__":
-    readme = ROOT / "README.md"
-    before = readme.read_text(encoding="utf-8")
-    after = fill(before)
-    if "--check" not in sys.argv:
-        readme.write_text(after, encoding="utf-8")
-    elif before != after:
-        sys.exit("README's tables differ from docs/results: run python pipelines/readme_tables.py")
+    for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        before = document.read_text(encoding="utf-8")
+        after = fill(before)
+        if "--check" not in sys.argv:
+            document.write_text(after, encoding="utf-8")
+        elif before != after:
+            sys.exit(
+                f"the tables of {document.relative_to(ROOT)} differ from docs/results: run python "
+                "pipelines/readme_tables.py"
+            )

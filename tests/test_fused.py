@@ -107,3 +107,14 @@ def test_a_graph_for_any_batch_size_is_not_compiled(monkeypatch):
 
     assert not calls([None, 4])
     assert calls([3, 4])
+
+
+def test_a_graph_for_any_batch_keeps_plain_operations():
+    """Even where the bias alone, [classes, units], is large enough to pay."""
+
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec([None, 1, 600])])
+    def activate(products):
+        return fused.softplus(products, tf.ones([100, 600]))
+
+    library = activate.get_concrete_function().graph.as_graph_def().library
+    assert not any(inner.attr["_XlaMustCompile"].b for inner in library.function)

@@ -1,18 +1,15 @@
 """The `tfssl` command: parse, call, print."""
 
-import contextlib
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
+from tfssl.commands import demo, devices, serving
+from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
-
-console = Console()
 
 app = typer.Typer(
     help="Train a classifier from a few labels and many unlabelled examples.",
@@ -32,7 +29,6 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, e.g. m2.epochs=40."),
 ]
-RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 
 
 @app.command(
@@ -255,6 +251,20 @@ def figures(
         console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
 
 
+app.command(
+    epilog="Examples:  tfssl export runs/digits_m1 --name digits"
+    "  |  tfssl export runs/digits_m1 --tflite f32,int8"
+)(serving.export)
+app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(serving.check_export)
+app.command(epilog="Example:  tfssl serve-config digits mnist")(serving.serve_config)
+app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(serving.serve)
+app.command(
+    epilog="Example:  tfssl classify-on-device saved_models/digits/tflite/1/classify_int8.tflite "
+    "seven.png"
+)(devices.classify_on_device)
+app.command(epilog="Example:  tfssl demo --run runs/mnist_m1m2 --port 8080")(demo.demo)
+
+
 def words(text):
     """ "m2, m1_m2" -> ("m2", "m1_m2")."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -308,25 +318,6 @@ def print_likelihood(metrics):
             f"(95% interval {100 * m['error_low']:.2f} to {100 * m['error_high']:.2f})",
             soft_wrap=True,
         )
-
-
-@contextlib.contextmanager
-def quiet_tensorflow():
-    """Import TensorFlow without the lines that its C++ part prints before logging starts."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    sys.stderr.flush()
-    saved = os.dup(2)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        import tensorflow as tf
-        import tensorflow_probability  # noqa: F401
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
-    # Every network is traced once; TensorFlow warns of it after the fifth.
-    tf.get_logger().setLevel("ERROR")
-    yield
 
 
 def main():

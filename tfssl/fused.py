@@ -23,8 +23,8 @@ def _one_loop(expression):
 
     @functools.wraps(expression)
     def choose(*arrays):
-        size = max(array.shape.num_elements() or 0 for array in arrays)
-        pays = size >= MIN_ELEMENTS and tf.inside_function()
+        sizes = [array.shape.num_elements() for array in arrays]
+        pays = None not in sizes and max(sizes) >= MIN_ELEMENTS and tf.inside_function()
         return compiled(*arrays) if pays else expression(*arrays)
 
     return choose
@@ -32,8 +32,12 @@ def _one_loop(expression):
 
 @_one_loop
 def _softplus(a, b):
+    # max(s, 0) + log(1 + exp(-|s|)) to the bit, without max and unary minus: a converter for
+    # devices would merge the first into the product before it, which is then computed twice, and
+    # has no 16-bit version of the second.
     total = a + b
-    return tf.nn.relu(total) + tf.math.log(1.0 + tf.exp(-tf.abs(total)))
+    twice_positive = total + tf.abs(total)
+    return 0.5 * twice_positive + tf.math.log(1.0 + tf.exp(total - twice_positive))
 
 
 @_one_loop

@@ -178,7 +178,21 @@ class StackedM1M2(GenerativeModel):
     def generate(self, y, z2):
         """Pixels for a class and a style: E[x|z1] at z1 = E[z1|y,z2], [..., D]."""
         active = self.m2.generate(y, z2)
-        rest = tf.zeros([*active.shape[:-1], len(self.inactive)])
+        # Inactive dimensions at their prior's mean; the batch may be of unknown size.
+        rest = tf.zeros(tf.concat([tf.shape(active)[:-1], [len(self.inactive)]], axis=0))
+        return self.m1.generate(self._all_dimensions(active, rest))
+
+    def generate_from(self, y, epsilon):
+        """Pixels for a class with drawn latents: E[x|z1] at z1 ~ p(z1|y,z2), z2 ~ p(z2), [..., D].
+
+        Args:
+          y: as in `M2.encode`.
+          epsilon: [..., noise_dim], standard normal, of z2 and then of z1.
+        """
+        z2, active, rest = tf.split(
+            epsilon, [self.m2.latent_dim, len(self.active), len(self.inactive)], axis=-1
+        )
+        active = objectives.reparameterise(self.m2.decode(y, z2), active)
         return self.m1.generate(self._all_dimensions(active, rest))
 
     def _all_dimensions(self, active, inactive):

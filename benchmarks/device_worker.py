@@ -1,0 +1,57 @@
+"""Measure .tflite classifiers where TensorFlow is not loaded, for benchmarks/devices.py.
+
+  python -m benchmarks.device_worker FOLDER CALLS
+
+FOLDER holds test.npz (x, label, the Keras model's probabilities) and tflite/. The result is printed
+as JSON: {quantisation: measures}.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.workers import summary
+from tfssl.ondevice import DeviceModel
+
+WARM_UP = 10
+
+
+def measure(folder, calls):
+    with np.load(folder / "test.npz", allow_pickle=False) as arrays:
+        x, label, expected = (arrays[name] for name in ("x", "label", "probabilities"))
+    rows = {}
+    for path in sorted((folder / "tflite").glob("classify_*_batch1.tflite")):
+        any_batch = DeviceModel(path.with_name(path.name.replace("_batch1", "")))
+        one = DeviceModel(path)
+        found = any_batch(x=x)["probabilities"]
+        differences = np.abs(found - expected).max(axis=1)
+        rows[one.about["quantisation"]] = {
+            "error": float((found.argmax(axis=1) != label).mean()),
+            "labels_changed": int((found.argmax(axis=1) != expected.argmax(axis=1)).sum()),
+            "largest_difference": float(differences.max()),
+            "mean_difference": float(differences.mean()),
+            "batch1_differs_by": float(np.abs(one(x=x)["probabilities"] - found).max()),
+            "bytes": one.about["bytes"],
+            "seconds": summary(seconds_per_image(one, x, calls)),
+        }
+    return rows
+
+
+def seconds_per_image(model, x, calls):
+    """The seconds of every call with one image and one thread, after a few to warm up."""
+    seconds = []
+    for call in range(calls + WARM_UP):
+        row = x[call % len(x)][np.newaxis]
+        started = time.perf_counter()
+        model(x=row)
+        seconds.append(time.perf_counter() - started)
+    return seconds[WARM_UP:]
+
+
+if __name__ == "__main__":
+    measured = measure(Path(sys.argv[1]), int(sys.argv[2]))
+    assert "tensorflow" not in sys.modules
+    print(json.dumps(measured))

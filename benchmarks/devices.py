@@ -1,0 +1,95 @@
+"""An exported model's .tflite classifiers on the whole test set, beside the Keras model.
+
+  python -m benchmarks.devices RUN saved_models/NAME --output docs/results/devices/NAME.json
+
+LiteRT runs in a process of its own (benchmarks/device_worker.py), without TensorFlow. One file more
+is measured than was exported: int8 with activations of 8 bits, to show why they have 16.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from benchmarks.run import machine
+from tfssl.errors import expect
+from tfssl.files import write_json
+from tfssl.ondevice import METADATA
+
+
+def measure(run_dir, model_dir, calls):
+    """The result: errors, differences, sizes and times of the classifiers; the other files' sizes.
+
+    Args:
+      run_dir: the run that was exported.
+      model_dir: the exported model; its latest version is measured.
+      calls: how many calls to time.
+    """
+    from tfssl.experiment import Experiment
+    from tfssl.export.versions import Version
+    from tfssl.runs import TrainedRun
+
+    run, folder = TrainedRun(run_dir), Version.open(model_dir).tflite
+    expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
+    parts = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split
+    probabilities = run.probabilities(parts.x_test)
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(shutil.copytree(folder, Path(temporary) / "tflite"))
+        _add_eight_bit(copy, run, parts.x_train)
+        np.savez(
+            Path(temporary) / "test.npz",
+            x=(parts.x_test / (run.preprocessing.levels or 1)).astype(np.float32),
+            label=parts.label_test,
+            probabilities=probabilities,
+        )
+        command = [sys.executable, "-m", "benchmarks.device_worker", temporary, str(calls)]
+        classifiers = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {
+        "keras_error": float((probabilities.argmax(axis=1) != parts.label_test).mean()),
+        "test_points": len(parts.x_test),
+        "classifiers": classifiers,
+        "files": json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"],
+    }
+
+
+def _add_eight_bit(folder, run, x_train):
+    """Convert the classifier with 8-bit activations too; its metadata say so."""
+    from tfssl.export import tflite
+    from tfssl.export.device_files import BATCHES
+
+    found = tflite.device_functions(run)
+    inputs = tflite.calibration_inputs(run, found, x_train)["classify"]
+    metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+    for batch, suffix in BATCHES.items():
+        content = tflite.convert(found["classify"], "int8", batch, inputs, activation_bits=8)
+        name = f"classify_int8_8bit{suffix}.tflite"
+        (folder / name).write_bytes(content)
+        about = {"function": "classify", "quantisation": "int8_8bit", "batch": batch}
+        metadata["files"][name] = about | {"bytes": len(content)}
+    write_json(folder / METADATA, metadata)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path, help="the run that was exported")
+    parser.add_argument("model", type=Path, help="the exported model, such as saved_models/mnist")
+    parser.add_argument("--output", type=Path, required=True, help="the JSON file to write")
+    parser.add_argument("--calls", type=int, default=2000, help="calls to time")
+    arguments = parser.parse_args()
+    result = measure(arguments.run, arguments.model, arguments.calls)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    write_json(arguments.output, {"machine": machine(), "result": result})
+
+
+if __name__ == "__main__":
+    main()

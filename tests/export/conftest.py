@@ -1,0 +1,48 @@
+"""Tiny trained runs on the digits, shared by the tests of this folder."""
+
+import pytest
+
+SMALL = (
+    "m1.epochs=3",
+    "m2.epochs=3",
+    "m1.hidden_units=[20]",
+    "m2.hidden_units=[20]",
+    "m1.latent_dim=6",
+    "m2.latent_dim=3",
+    "m2.supervised_steps=20",
+    "m2.active_threshold=0.01",
+)
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory):
+    """A function: settings such as "model=m2" -> the folder of a finished run, trained once."""
+    from tfssl import training
+    from tfssl.config import load_settings
+
+    folders = {}
+
+    def train(*settings):
+        if settings not in folders:
+            folder = tmp_path_factory.mktemp("runs") / "run"
+            training.train(load_settings(None, [*SMALL, *settings]), folder)
+            folders[settings] = folder
+        return folders[settings]
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def trained(run_folder):
+    """A function: settings -> a `TrainedRun`."""
+    from tfssl.runs import TrainedRun
+
+    return lambda *settings: TrainedRun(run_folder(*settings))
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Images as they are stored, [30, 8, 8] uint8."""
+    from tfssl.data.sources import load_source
+
+    return load_source("digits").x[:30]

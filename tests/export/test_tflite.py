@@ -1,0 +1,142 @@
+"""The .tflite files compute what the Keras model computes, without TensorFlow."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tfssl.errors import InputError
+from tfssl.export import device_files, litert, tflite
+from tfssl.export.reference import make_reference
+from tfssl.ondevice import DeviceModel
+
+# The largest |difference| on trained digits.
+TOLERANCES = {"f32": 1e-5, "f16": 2e-3, "dynamic": 5e-2, "int8": 2e-2}
+
+
+@pytest.fixture(scope="module")
+def stack(trained):
+    return trained("model=m1m2")
+
+
+@pytest.fixture(scope="module")
+def device_folder(stack, digits, tmp_path_factory):
+    """The stack's files, of f32 and int8, as `export` writes them."""
+    folder = tmp_path_factory.mktemp("devices") / "tflite"
+    reference = make_reference(stack, digits)
+    device_files.write_device_files(folder, stack, ("f32", "int8"), reference)
+    return folder
+
+
+def inputs_of(run, function, digits):
+    """Inputs like those that calibrate, but other points."""
+    found = tflite.device_functions(run)
+    return found[function], tflite.calibration_inputs(run, found, digits)[function]
+
+
+def largest_difference(tmp_path, function, inputs, content, batch):
+    (tmp_path / "f.tflite").write_bytes(content)
+    about = {"function": function.name, "batch": batch}
+    (tmp_path / "metadata.json").write_text(json.dumps({"files": {"f.tflite": about}}))
+    found = DeviceModel(tmp_path / "f.tflite")(**inputs)
+    expected = {key: value.numpy() for key, value in function.call(**inputs).items()}
+    assert found.keys() == expected.keys()
+    return max(np.abs(found[key] - expected[key]).max() for key in expected)
+
+
+@pytest.mark.parametrize("model", ["m1", "m2"])
+def test_functions_of_the_other_models(model, trained, digits, tmp_path):
+    run = trained(f"model={model}")
+    names = set(tflite.device_functions(run))
+    assert names == set(tflite.NAMES) - ({"analogies"} if model == "m1" else set())
+    for name in ("classify", "encode", "decode"):
+        function, inputs = inputs_of(run, name, digits)
+        content = tflite.convert(function, "f32")
+        # M1's kernel machine sums large numbers of both signs: float32 leaves fewer digits.
+        tolerance = 1e-3 if model == "m1" and name == "classify" else TOLERANCES["f32"]
+        assert largest_difference(tmp_path, function, inputs, content, None) < tolerance, name
+
+
+@pytest.mark.parametrize("quantisation", ["f16", "dynamic"])
+@pytest.mark.parametrize("batch", [None, 1])
+def test_stored_in_fewer_bits(quantisation, batch, stack, digits, tmp_path):
+    function, inputs = inputs_of(stack, "decode", digits)
+    content = tflite.convert(function, quantisation, batch)
+    difference = largest_difference(tmp_path, function, inputs, content, batch)
+    assert 0 < difference < TOLERANCES[quantisation]
+
+
+def test_activations_of_16_bits_are_much_better_than_of_8(stack, digits, tmp_path):
+    function, inputs = inputs_of(stack, "classify", digits)
+    differences = {
+        bits: largest_difference(
+            tmp_path, function, inputs, tflite.convert(function, "int8", None, inputs, bits), None
+        )
+        for bits in (8, 16)
+    }
+    assert differences[16] < TOLERANCES["int8"]
+    assert differences[16] < differences[8] / 2
+
+
+def test_files_agree_with_keras(device_folder, stack, digits):
+    metadata = json.loads((device_folder / "metadata.json").read_text())
+    assert metadata["labels"] == [str(k) for k in range(10)]
+    assert metadata["input"]["shape"] == [8, 8]
+    assert metadata["input"]["levels"] == 16
+    files = metadata["files"]
+    assert {path.name for path in device_folder.iterdir()} == {*files, "metadata.json"}
+    assert len(files) == len(tflite.NAMES) * 2 * 2
+
+    x = (digits / 16).astype(np.float32)
+    expected = stack.probabilities(digits)
+    for name, about in files.items():
+        assert about["difference"]["mean"] <= device_files.LIMITS[about["quantisation"]][0]
+        assert about["bytes"] == (device_folder / name).stat().st_size
+        if about["function"] != "classify":
+            continue
+        model = DeviceModel(device_folder / name)
+        assert not [op for op in model.operations if op.startswith(("Flex", "Custom"))]
+        # softplus must not make the converter compute a product twice.
+        assert model.operations.count("FULLY_CONNECTED") == 4
+        found = model(x=x)
+        np.testing.assert_allclose(
+            found["probabilities"], expected, atol=TOLERANCES[about["quantisation"]]
+        )
+        np.testing.assert_array_equal(found["label"], found["probabilities"].argmax(axis=1))
+        assert about["inputs"] == {"x": {"shape": [about["batch"], 8, 8], "dtype": "float32"}}
+
+
+def test_int8_stores_its_weights_in_a_byte_with_a_scale_for_each_unit(device_folder):
+    from ai_edge_litert.interpreter import Interpreter
+
+    details = Interpreter(str(device_folder / "classify_int8.tflite")).get_tensor_details()
+    first = [t for t in details if tuple(t["shape"]) == (20, 64)]
+    assert [t["dtype"] for t in first] == [np.int8]
+    assert len(first[0]["quantization_parameters"]["scales"]) == 20
+
+
+def test_the_check_runs_without_tensorflow(device_folder, digits):
+    x = (digits / 16).astype(np.float32)
+    outputs = litert.run_apart(device_folder, {"classify": {"x": x}})
+    assert set(outputs) == {path.name for path in device_folder.glob("classify*")}
+
+
+@pytest.mark.parametrize("limits", [(-1.0, 1.0), (1.0, -1.0)])
+def test_what_deviates_is_refused(limits, device_folder, stack, digits, monkeypatch):
+    metadata = json.loads((device_folder / "metadata.json").read_text())
+    files = {"classify_f32.tflite": metadata["files"]["classify_f32.tflite"]}
+    reference = device_files.device_reference(
+        tflite.device_functions(stack), make_reference(stack, digits)
+    )
+    monkeypatch.setitem(device_files.LIMITS, "f32", limits)
+    with pytest.raises(InputError, match="must be within"):
+        device_files.compare(device_folder, files, reference)
+
+
+def test_calibration_sees_styles_of_the_data_and_of_the_prior(stack, digits):
+    _, inputs = inputs_of(stack, "decode", digits)
+    assert inputs["z"].shape == (60, 3)
+    assert inputs["y"].shape == (60,)
+    assert inputs["y"].dtype == np.int32
+    _, inputs = inputs_of(stack, "generate", digits)
+    assert inputs["noise"].shape == (30, 3 + 6)

@@ -1,0 +1,1 @@
+"""Commands of `tfssl`, by subject; tfssl/cli.py registers them."""

@@ -1,0 +1,72 @@
+"""`tfssl demo`: a page that runs a trained model in the browser."""
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tfssl.commands.common import console, quiet_tensorflow
+
+
+def demo(
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            help="A run folder on images; if left out, an MNIST or digits run below runs/ "
+            "(trained now if there is none)."
+        ),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")
+    ] = 8000,
+    litert: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the npm package @litertjs/core, instead of fetching it."),
+    ] = None,
+):
+    """Serve a page on which to draw: it is classified in the browser while you draw.
+
+    The page shows the class, the reconstruction, the drawing's style in every class, and a pad to
+    move through the styles. The first start fetches LiteRT.js with npm; from then on no network is
+    needed.
+    """
+    from tfssl.demo import litert as litert_js
+    from tfssl.demo import server
+    from tfssl.runs import RunFolder
+
+    if run is not None:
+        RunFolder.open(run).check_finished()
+    with tempfile.TemporaryDirectory(prefix="tfssl-demo-") as models:
+        folders = {"/models/": Path(models)}
+        with server.PageServer(host, port, folders) as page_server:
+            folders["/litert/"] = litert_js.locate(litert) if litert else litert_js.fetch(say)
+            write_models(run, Path(models))
+            say(f"open {page_server.url}   (Ctrl+C stops it)")
+            try:
+                page_server.serve_forever()
+            except KeyboardInterrupt:
+                say("stopped")
+
+
+def write_models(run, folder):
+    """Export the run to show into a folder; train one if there is none."""
+    from tfssl.demo import default_run
+
+    runs = Path("runs")
+    run = run or default_run.find(runs)
+    with quiet_tensorflow():
+        from tfssl.demo import bundle
+    if run is None:
+        say("no MNIST or digits run below runs/: training M2 on the digits, half a minute")
+        run = default_run.train(runs)
+    trained = bundle.open_run(run)
+    say(f"exporting {run}")
+    bundle.write_bundle(trained, folder, say)
+
+
+def say(line):
+    console.print(line, soft_wrap=True, highlight=False)

@@ -1,0 +1,1 @@
+"""A page that runs a trained model in the browser, and what serves it."""

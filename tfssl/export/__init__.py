@@ -1,0 +1,1 @@
+"""Trained runs for other programs: graphs of named tensors, SavedModels and their servers."""

@@ -1,0 +1,139 @@
+"""The model card of an exported version: what it is, how it was made, how good, and its limits."""
+
+from datetime import UTC, datetime
+
+from tfssl.config import dump_settings
+from tfssl.export.check import TOLERANCE, file_hashes, folder_hashes
+from tfssl.export.functions import functions
+from tfssl.files import atomic_path, write_json
+from tfssl.runs import versions
+
+MODELS = {
+    "m1": "M1: a variational auto-encoder with a {classifier} on its latents",
+    "m2": "M2: a variational auto-encoder with the class as a latent variable",
+    "m1m2": "M1+M2: M2 on the latents of a frozen M1",
+}
+
+# Those of a run that make the model.
+RUN_FILES = ("model.keras", "classifier.skops", "preprocessing.npz", "split.npz")
+
+
+def write_card(stage, name, run, comparisons):
+    """Write card.json and card.md of a `Stage` whose SavedModel is complete."""
+    card = make_card(stage, name, run, comparisons)
+    write_json(stage.card / "card.json", card)
+    with atomic_path(stage.card / "card.md") as temporary:
+        temporary.write_text(as_markdown(card), encoding="utf-8")
+
+
+def make_card(stage, name, run, comparisons):
+    """The card as plain JSON values."""
+    metrics = run.folder.read_json("metrics.json")
+    record = run.folder.read_json("run.json")
+    return {
+        "name": name,
+        "version": stage.version.number,
+        "exported": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": MODELS[run.settings.model].format(classifier=run.settings.m1.classifier),
+        "data": {
+            "name": run.settings.data.name,
+            "classes": list(run.class_names),
+            "input_shape": list(run.preprocessing.shape),
+            "grey_levels": run.preprocessing.levels,
+            "labels_for_training": metrics["labels"]["training"],
+            "labels_for_model_selection": metrics["labels"]["model_selection"],
+        },
+        "errors": {
+            part: {
+                key: metrics[part][key]
+                for key in ("error", "error_low", "error_high", "calibration_error", "examples")
+            }
+            for part in ("validation", "test")
+            if part in metrics
+        },
+        "limits": limits(run),
+        "signatures": {
+            key: {kind: describe(spec, run, kind) for kind, spec in sorted(function.inputs.items())}
+            for key, function in functions(run).items()
+        },
+        "checked": {
+            "by": "TensorFlow's C++ loader, against the Keras model on real inputs",
+            "tolerance": TOLERANCE,
+            "deviations": {c.signature: c.deviation for c in comparisons},
+        },
+        "settings": dump_settings(run.settings),
+        "trained_with": record["versions"],
+        "git_revision": record["git_revision"],
+        "exported_with": versions(),
+        "run_files": file_hashes(run.folder.path, RUN_FILES),
+        "files": folder_hashes(stage.saved_model),
+    }
+
+
+def describe(spec, run, kind):
+    """An input for the card: dtype, shape (None where any size will do) and range."""
+    levels = run.preprocessing.levels
+    top = {"x": levels, "y": len(run.class_names) - 1}.get(kind)
+    if kind == "x" and levels is not None and spec.dtype.is_floating:
+        top = 1
+    bounds = {} if top is None else {"minimum": 0, "maximum": top}
+    return {"dtype": spec.dtype.name, "shape": spec.shape.as_list(), **bounds}
+
+
+def limits(run):
+    """What the model's users should know."""
+    found = [
+        "Every input gets one of the classes, also one that belongs to none of them.",
+        "The errors are those of points from the same source as the training data; other cameras, "
+        "writers or ways of preparing the input have not been measured.",
+    ]
+    if run.settings.model == "m1":
+        found.append("The probabilities are made from the classifier's scores, not calibrated.")
+    if run.preprocessing.likelihood == "bernoulli":
+        found.append("log_likelihood is a density of binary images; grey ones it only compares.")
+    return found
+
+
+def as_markdown(card):
+    """The card for people."""
+    data, lines = card["data"], [f"# {card['name']}, version {card['version']}", ""]
+    lines += [f"{card['model']}. Exported {card['exported']}.", ""]
+    lines += [
+        f"**Data.** {data['name']}: inputs of shape {data['input_shape']}, "
+        f"{len(data['classes'])} classes ({', '.join(data['classes'])}). "
+        f"Labels used: {data['labels_for_training']} for training, "
+        f"{data['labels_for_model_selection']} for model selection.",
+        "",
+        "| points | error % | 95% interval | calibration error | examples |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for part, m in card["errors"].items():
+        low, high = 100 * m["error_low"], 100 * m["error_high"]
+        lines.append(
+            f"| {part} | {100 * m['error']:.2f} | {low:.2f} to {high:.2f} "
+            f"| {m['calibration_error']:.3f} | {m['examples']} |"
+        )
+    lines += ["", "**Limits.**", "", *(f"- {limit}" for limit in card["limits"]), ""]
+    lines += ["| signature | inputs | off the Keras model by |", "| --- | --- | ---: |"]
+    for name, inputs in card["signatures"].items():
+        given = ", ".join(
+            f"{key}: {i['dtype']} {['?' if n is None else n for n in i['shape']]}"
+            + (f" in [{i['minimum']}, {i['maximum']}]" if "maximum" in i else "")
+            for key, i in inputs.items()
+        ).replace("'", "")
+        lines.append(f"| {name} | {given} | {card['checked']['deviations'][name]:.1e} |")
+    lines += [
+        "",
+        f"Checked by {card['checked']['by']}: at most {card['checked']['tolerance']} off.",
+        "",
+        "**Versions.** "
+        + ", ".join(f"{name} {number}" for name, number in card["exported_with"].items())
+        + ".",
+        "",
+        "**Files** (SHA-256)",
+        "",
+        *(f"- `{digest}` {path}" for path, digest in card["files"].items()),
+        "",
+        "The settings, and the hashes of the run's own files, are in card.json.",
+    ]
+    return "\n".join(lines) + "\n"

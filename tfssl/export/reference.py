@@ -1,0 +1,91 @@
+"""What the Keras model makes of real inputs, to hold exported graphs against.
+
+A reference is {signature: (inputs, outputs)}, both {name: array}. The probabilities in it are
+those of `TrainedRun.probabilities`, and so M1's come from scikit-learn; the other outputs from the
+functions of `tfssl.export.functions`, called one operation after another.
+"""
+
+import numpy as np
+
+from tfssl.errors import InputError, expect
+from tfssl.experiment import Experiment
+from tfssl.export.functions import functions
+
+POINTS = 50
+SAMPLES = 5  # of z, for log_likelihood
+CLEAR = 1e-3  # how far the likeliest class must be ahead for its label to be compared
+
+
+def real_inputs(run, count=POINTS):
+    """Test points of the run's data as they are stored, or training points if it has none."""
+    experiment = Experiment.prepare(run.settings, preprocessing=run.preprocessing)
+    expect(
+        experiment.source.class_names == run.class_names,
+        f"the data must have the classes that {run.folder.path} was trained on",
+        trained_on=run.class_names,
+        data=experiment.source.class_names,
+    )
+    points = experiment.split.x_test
+    return (points if len(points) else experiment.split.x_train)[:count]
+
+
+def make_reference(run, x):
+    """The reference of a `TrainedRun` on stored inputs x."""
+    probabilities = run.probabilities(x)
+    first, second = np.sort(probabilities, axis=1)[:, :-3:-1].T
+    clear = first - second > CLEAR
+    expect(
+        clear.any(),
+        f"the model must prefer a class for at least one of {len(x)} points",
+        hint="It has learned nothing: train it for longer.",
+    )
+    x, probabilities = x[clear], probabilities[clear]
+    reference = {}
+    for name, function in functions(run).items():
+        inputs = {key: _values(key, spec, x, run) for key, spec in function.inputs.items()}
+        outputs = {key: value.numpy() for key, value in function.call(**inputs).items()}
+        if "probabilities" in outputs:
+            outputs["probabilities"] = probabilities.astype(np.float32)
+        reference[name] = inputs, outputs
+    return reference | {"serving_default": reference["classify"]}
+
+
+def _values(key, spec, x, run):
+    """Values for an input: x itself, classes in turn, or noise."""
+    if key == "x":
+        levels = run.preprocessing.levels
+        intensities = levels is not None and spec.dtype.is_floating
+        return (x / levels).astype(np.float32) if intensities else x
+    if key == "y":
+        return np.arange(len(x), dtype=np.int32) % len(run.class_names)
+    shape = [SAMPLES if size is None else size for size in spec.shape[1:]]
+    return np.random.default_rng(0).standard_normal((len(x), *shape), np.float32)
+
+
+def save_reference(path, reference):
+    """Write an .npz file with names such as "classify/outputs/label"."""
+    arrays = {
+        f"{name}/{side}/{key}": value.astype(str) if value.dtype == object else value
+        for name, (inputs, outputs) in reference.items()
+        for side, values in (("inputs", inputs), ("outputs", outputs))
+        for key, value in values.items()
+    }
+    np.savez_compressed(path, **arrays)
+
+
+def load_reference(path):
+    """The inverse of `save_reference`."""
+    reference: dict = {}
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            for full_name in arrays.files:
+                name, side, key = full_name.split("/")
+                pair = reference.setdefault(name, ({}, {}))
+                pair[side == "outputs"][key] = arrays[full_name]
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no {path} to compare with: give the run that was exported as --run."
+        ) from None
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} is damaged: {error}.") from None
+    return reference

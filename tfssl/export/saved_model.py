@@ -1,0 +1,69 @@
+"""A trained run as a SavedModel that TF Serving can load: signatures, warm-up requests, a card.
+
+Beside it, if asked for, the files for devices.
+"""
+
+import keras
+import tensorflow as tf
+
+from tfssl.errors import InputError, expect
+from tfssl.export.card import write_card
+from tfssl.export.check import check_saved_model
+from tfssl.export.device_files import write_device_files
+from tfssl.export.functions import functions
+from tfssl.export.reference import make_reference, real_inputs, save_reference
+from tfssl.export.versions import check_name, new_version
+from tfssl.export.warmup import write_warmup
+from tfssl.runs import RunFolder, TrainedRun
+
+
+def export(run_dir, folder, name=None, quantisations=(), progress=iter):
+    """Write the next version of a model, checked by TensorFlow's C++ loader, or nothing at all.
+
+    Files for devices are part of the version: checked by LiteRT, all there or no version.
+
+    Args:
+      run_dir: a finished run.
+      folder: where the models are, such as saved_models.
+      name: the model's; the run folder's if None.
+      quantisations: of the files for devices, see `tfssl.export.tflite`; none if there are none.
+      progress: wraps the list of files for devices.
+
+    Returns:
+      version: the new `Version`.
+      comparisons: how far each signature is from the Keras model, see `tfssl.export.check`.
+    """
+    name = run_dir.resolve().name if name is None else name
+    check_name(name)
+    RunFolder.open(run_dir).check_finished()
+    run = TrainedRun(run_dir)
+    reference = make_reference(run, real_inputs(run))
+    with new_version(folder / name) as stage:
+        try:
+            write_saved_model(stage.saved_model, run)
+            write_warmup(stage.saved_model, name, reference)
+        except tf.errors.OpError as error:  # a full disk, as TensorFlow says it
+            raise InputError(f"cannot write {stage.version.path}: {error.message}.") from None
+        comparisons = check_saved_model(stage.saved_model, reference)
+        save_reference(stage.card / "reference.npz", reference)
+        write_card(stage, name, run, comparisons)
+        if quantisations:
+            write_device_files(stage.tflite, run, quantisations, reference, progress)
+    return stage.version, comparisons
+
+
+def write_saved_model(path, run):
+    """The functions of a `TrainedRun` as signatures; "classify" is the default one.
+
+    `keras.export.ExportArchive` registers the variables in a way that servers find;
+    `tf.saved_model.save` of a module that holds a Keras model does not.
+    """
+    archive = keras.export.ExportArchive()
+    archive.track(run.model)
+    found = functions(run)
+    expect(next(iter(found)) == "classify", "the first function must be classify")
+    for function in found.values():
+        graph = tf.function(function.call, autograph=False)
+        graph.get_concrete_function(**function.inputs)
+        archive.add_endpoint(function.name, graph)
+    archive.write_out(str(path), verbose=False)

@@ -1,0 +1,174 @@
+"""The folder of an exported model, as TF Serving reads it.
+
+  <name>/<version>/              the SavedModel; a server takes the largest number
+  <name>/cards/<version>/        about that version, for people and for `tfssl check-export`:
+    card.json, card.md             the model card
+    reference.npz                  inputs, and what the Keras model makes of them
+  <name>/tflite/<version>/       the files for devices, if asked for, see `device_files`
+
+A new version is written to a hidden folder beside and renamed in one step when it is complete, so
+a server never sees half of one. What fails or is interrupted is removed.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfssl.errors import InputError, expect
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+STAGE = ".export-"
+
+
+def check_name(name):
+    """Fail unless `name` can be a model's: part of a path and of an address, and no more."""
+    expect(
+        NAME.fullmatch(name) is not None,
+        "a model's name must be 1 to 100 letters, digits, '-', '_' or '.', and start with one of "
+        "the first two",
+        name=name,
+    )
+
+
+def versions(model_dir):
+    """The version numbers in a model's folder, in ascending order."""
+    model_dir = Path(model_dir)
+    if not model_dir.is_dir():
+        return []
+    numbers = (p.name for p in model_dir.iterdir() if p.is_dir() and _is_version(p.name))
+    return sorted(int(number) for number in numbers)
+
+
+def _is_version(name):
+    return name.isascii() and name.isdecimal() and name == str(int(name))
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of an exported model.
+
+    Attributes:
+      model_dir: the model's folder.
+      number: the version.
+    """
+
+    model_dir: Path
+    number: int
+
+    @classmethod
+    def open(cls, path):
+        """The version at `path`, a version's folder, or a model's for its latest version."""
+        path = Path(path)
+        found = versions(path)
+        if found:
+            return cls(path, found[-1])
+        expect(
+            _is_version(path.name) and (path / "saved_model.pb").is_file(),
+            f"{path} must be an exported model, such as saved_models/digits, or a version of it, "
+            "such as saved_models/digits/1",
+            hint="Make one with `tfssl export`.",
+        )
+        return cls(path.parent, int(path.name))
+
+    @property
+    def path(self):
+        """What a server loads."""
+        return self.model_dir / str(self.number)
+
+    @property
+    def card(self):
+        """The folder of what is known about it."""
+        return self.model_dir / "cards" / str(self.number)
+
+    @property
+    def tflite(self):
+        """The folder of the files for devices."""
+        return self.model_dir / "tflite" / str(self.number)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A version in the making.
+
+    Attributes:
+      saved_model: the folder to write the SavedModel to.
+      card: the folder to write about it to.
+      tflite: the folder to write files for devices to, if there are to be any; not made yet.
+      version: what it becomes.
+    """
+
+    saved_model: Path
+    card: Path
+    tflite: Path
+    version: Version
+
+
+@contextlib.contextmanager
+def new_version(model_dir):
+    """A `Stage` for the next version of a model, published when the block ends without an error."""
+    model_dir = Path(model_dir)
+    stage = model_dir / f"{STAGE}{os.getpid()}"
+    made = _make_folders(model_dir)
+    published = False
+    try:
+        _remove_abandoned(model_dir)
+        version = Version(model_dir, (versions(model_dir) or [0])[-1] + 1)
+        saved_model, card, tflite = (stage / name for name in ("saved_model", "card", "tflite"))
+        card.mkdir(parents=True)
+        yield Stage(saved_model, card, tflite, version)
+        expect(not version.path.exists(), f"another export has written {version.path} meanwhile")
+        beside = {card: version.card, tflite: version.tflite}
+        try:
+            for source, target in beside.items():
+                shutil.rmtree(target, ignore_errors=True)  # of a version that is no more
+                if source.exists():
+                    target.parent.mkdir(exist_ok=True)
+                    source.rename(target)
+            saved_model.rename(version.path)
+        except BaseException:
+            for target in beside.values():
+                shutil.rmtree(target, ignore_errors=True)
+            raise
+        published = True
+    except OSError as error:
+        raise InputError(f"cannot write {model_dir}: {error.strerror or error}.") from None
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        if not published:
+            for folder in (model_dir / "cards", model_dir / "tflite", *reversed(made)):
+                with contextlib.suppress(OSError):  # not there, or not empty
+                    folder.rmdir()
+
+
+def _make_folders(path):
+    """Create `path` and its parents; returns those that did not exist, the outermost first."""
+    missing = [p for p in (path, *path.parents) if not p.exists()][::-1]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        for folder in reversed(missing):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise InputError(f"cannot create {path}: {error.strerror}.") from None
+    return missing
+
+
+def _remove_abandoned(model_dir):
+    """Remove what exports left behind that were killed before they could do it themselves."""
+    for path in model_dir.glob(f"{STAGE}*"):
+        process = path.name.removeprefix(STAGE)
+        if process.isdecimal() and not _is_alive(int(process)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
