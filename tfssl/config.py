@@ -100,6 +100,8 @@ class M2Settings(FitSettings):
     only these: faster, and still a bound. All classes if not given."""
     full_enumeration: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
     """The share of training before `top_classes` applies."""
+    noise_scale: Annotated[float, Field(ge=0, strict=False)] = 1.0
+    """Draws of z1 in training have M1's posterior scale times this (model = "m1m2")."""
     active_threshold: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """M1's latent dimensions with a smaller std of E[z1|x] are kept from M2 (model = "m1m2")."""
 

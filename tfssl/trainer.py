@@ -127,12 +127,13 @@ class Trainer:
         latents = self.apply(m1.latents, self.experiment.split.x_train)
         active = active_dimensions(latents, self.settings.m2.active_threshold)
         with self.strategy.scope():
-            m2 = self.make_m2(LatentM2, len(active), "gaussian")
+            noise_scale = self.settings.m2.noise_scale
+            m2 = self.make_m2(LatentM2, len(active), "gaussian", noise_scale=noise_scale)
             stack = StackedM1M2(m1, m2, active)
         self.fit_m2(m2, stack, lambda x: self.apply(stack.features, x), None)
         return stack
 
-    def make_m2(self, cls, input_dim, likelihood):
+    def make_m2(self, cls, input_dim, likelihood, **options):
         settings, parts = self.settings.m2, self.experiment.split
         return cls(
             input_dim,
@@ -149,6 +150,7 @@ class Trainer:
             settings.top_classes,
             seed=self.settings.seed,
             dtype=self.settings.device.precision,
+            **options,
         )
 
     def fit_m2(self, m2, whole, stored, transform):

@@ -226,6 +226,15 @@ def test_the_stack_resamples_z1_in_training_and_uses_its_mean_in_prediction(rng)
     np.testing.assert_allclose(stack.classify(x).probs_parameter(), expected, rtol=1e-5)
 
 
+def test_wider_draws_of_z1_have_the_same_noise_times_a_factor(rng):
+    x = tf.constant(rng.uniform(size=(7, 2 * D)), tf.float32)
+    plain, wide = (LatentM2(D, K, 10, 90, noise_scale=factor) for factor in (1.0, 3.0))
+    deviations = [m2.observe(x, SEED) - m2.expected(x) for m2 in (plain, wide)]
+    np.testing.assert_allclose(deviations[1], 3 * deviations[0], rtol=1e-4, atol=1e-6)
+    again = LatentM2.from_config(wide.get_config())
+    np.testing.assert_array_equal(again.observe(x, SEED), wide.observe(x, SEED))
+
+
 def test_stack_joint_density_is_the_product_of_its_factors(rng):
     stack = make_stack(active=(0, 2, 3))
     x, z1 = rng.normal(size=(5, D)).astype("f"), rng.normal(size=(5, Z)).astype("f")

@@ -50,14 +50,27 @@ class LatentM2(M2):
 
     Every training step draws z1 ~ N(loc, scale^2) afresh; prediction uses the mean. q(z1|x) does
     not change while M2 learns, so it can be computed once for the whole training set.
+
+    Args:
+      *args, **kwargs: as in `M2`.
+      noise_scale: what `scale` is multiplied by in these draws. 1 is the paper's; wider draws
+        regularise the classifier where M1's posterior is narrow and labels are few.
     """
+
+    def __init__(self, *args, noise_scale=1.0, **kwargs):
+        super().__init__(*args, **kwargs)
+        expect(noise_scale >= 0, "`noise_scale` must not be negative", noise_scale=noise_scale)
+        self.noise_scale = noise_scale
 
     def observe(self, x, seed):
         loc, scale = tf.split(x, 2, axis=-1)
-        return loc + scale * noise.normal(tf.shape(loc), seed)
+        return loc + self.noise_scale * scale * noise.normal(tf.shape(loc), seed)
 
     def expected(self, x):
         return tf.split(x, 2, axis=-1)[0]
+
+    def get_config(self):
+        return {**super().get_config(), "noise_scale": self.noise_scale}
 
 
 @keras.saving.register_keras_serializable("tfssl")
