@@ -245,21 +245,14 @@ def devices_table(path):
                 f"{1e6 * row['seconds']['median']:,.0f}" if "seconds" in row else "-",
             ]
         )
-    header = [
-        "classifier",
-        "test error %",
-        "labels changed",
-        "of a lead up to",
-        "max dp",
-        "mean dp",
-    ]
-    return markdown([*header, "kB", "us an image"], rows)
+    measures = ["labels changed", "of a lead up to", "max dp", "mean dp", "kB", "us an image"]
+    return markdown(["classifier", "test error %", *measures], rows)
 
 
 def device_files_table(path):
     """The other functions on devices: size and mean difference to the Keras model."""
     files = read(path.with_name(path.name.removesuffix("_files")))["files"]
-    rows = {}
+    rows: dict[str, dict[str, str]] = {}
     for about in files.values():
         if about["batch"] is None:
             cell = f"{about['bytes'] / 1000:,.0f} kB, {about['difference']['mean']:.0e}"

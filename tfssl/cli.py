@@ -256,6 +256,7 @@ app.command(
     "  |  tfssl export runs/digits_m1 --tflite f32,int8"
 )(serving.export)
 app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(serving.check_export)
+app.command(epilog="Example:  tfssl serve-config digits mnist")(serving.serve_config)
 app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(serving.serve)
 app.command(
     epilog="Example:  tfssl classify-on-device saved_models/digits/tflite/1/classify_int8.tflite "

@@ -1,5 +1,6 @@
 """Commands for what leaves the workshop: export a run, check it, serve it."""
 
+import contextlib
 import signal
 import sys
 from pathlib import Path
@@ -11,6 +12,9 @@ from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.errors import expect
 
 FOLDER = Path("saved_models")
+
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Exported models.")]
+FromOption = Annotated[Path, typer.Option("--from", help="The folder of the exported models.")]
 
 
 def export(
@@ -41,9 +45,8 @@ def export(
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
         from tfssl.export import saved_model
-    # Python would end without cleaning up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
+    with cleaning_up_when_terminated():
+        version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
     print_comparisons(comparisons)
     if quantisations:
         print_files(version.tflite)
@@ -54,6 +57,16 @@ def export(
         soft_wrap=True,
         highlight=False,
     )
+
+
+@contextlib.contextmanager
+def cleaning_up_when_terminated():
+    """Let SIGTERM end the command like an error does; Python would stop at once."""
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def check_export(
@@ -77,9 +90,29 @@ def check_export(
     console.print(f"good: {version.path}", soft_wrap=True, highlight=False)
 
 
+def serve_config(
+    names: NamesArgument,
+    folder: FromOption = FOLDER,
+    to: Annotated[Path, typer.Option(help="Where to write.")] = Path("serving"),
+    image: Annotated[
+        str, typer.Option(help="TF Serving's container image.")
+    ] = "tensorflow/serving",
+):
+    """Write what TF Serving needs to serve exported models, and print how to start it.
+
+    models.config, batching.config, compose.yaml and docker-run.sh; the ports are bound to loopback.
+    """
+    with quiet_tensorflow():
+        from tfssl.export import serving_config
+    written, command = serving_config.write_serving_config(folder, names, to, image)
+    for path in written:
+        console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
+    console.print(command, soft_wrap=True, markup=False, highlight=False)
+
+
 def serve(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Exported models.")],
-    folder: Annotated[Path, typer.Option("--from", help="The folder of the models.")] = FOLDER,
+    names: NamesArgument,
+    folder: FromOption = FOLDER,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8501,
     host: Annotated[
         str, typer.Option(help="The address to bind to; 0.0.0.0 for every network.")

@@ -45,6 +45,7 @@ class Input:
             array.dtype.kind in ("iu" if integer else "iuf"),
             f"`{self.name}` must be {self._kind} of the shape {self._shape}",
             hint="Rows must have equal lengths, and every element must be a number.",
+            dtype=array.dtype.name,
         )
         fits = len(array.shape) == len(self.shape) and all(
             size == wanted or (wanted is None and size > 0)
@@ -60,13 +61,14 @@ class Input:
         if integer:
             limits = np.iinfo(self.dtype)
             low, high = low if low is not None else limits.min, high or limits.max
-        with np.errstate(over="ignore", invalid="ignore"):
-            inside = array if low is None else array[(array < low) | (array > high)]
+        with np.errstate(over="ignore"):
             converted = array.astype(self.dtype)
         expect(bool(np.isfinite(converted).all()), f"`{self.name}` must hold finite numbers")
         expect(
-            low is None or not inside.size,
+            low is None or bool(((array >= low) & (array <= high)).all()),
             f"the values of `{self.name}` must lie between {low} and {high}",
+            smallest=array.min().item(),
+            largest=array.max().item(),
         )
         return converted
 

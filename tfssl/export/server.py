@@ -15,6 +15,8 @@ import json
 import socket
 import sys
 import threading
+import uuid
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,7 @@ from tfssl.export import rest
 from tfssl.export.versions import Version, check_name, versions
 
 APP = "kserve.model_server:app"
+MOST_DROPPED = 2**28
 
 
 @contextlib.contextmanager
@@ -74,7 +77,9 @@ class ServedVersion(Model):
             signature, arrays, in_rows = rest.read_request(body, self.inputs)
             return rest.response(await self.run(signature, arrays), in_rows)
         except orjson.JSONDecodeError as error:
-            raise InvalidInput(f"the request must be JSON: {error}") from None
+            raise InvalidInput(
+                f"the request must be JSON, which has no NaN or Infinity: {error}"
+            ) from None
         except (InputError, tf.errors.InvalidArgumentError) as error:
             raise InvalidInput(getattr(error, "message", str(error))) from None
 
@@ -88,7 +93,8 @@ class ServedVersion(Model):
             answer = InferOutput(name, list(array.shape), from_np_dtype(array.dtype))
             answer.set_data_from_numpy(array, binary_data=request.use_binary_outputs)
             answers.append(answer)
-        return InferResponse(request.id, self.name, answers, model_version=str(self.version))
+        identity = request.id or str(uuid.uuid4())
+        return InferResponse(identity, self.name, answers, model_version=str(self.version))
 
     async def run(self, signature, arrays):
         """{name: array} of the outputs, computed outside the event loop."""
@@ -219,11 +225,17 @@ class _Requests(DataPlane):
         try:
             return super().decode(*args, **kwargs)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"cannot read the request: {error}") from None
+            raise InvalidInput(
+                f"cannot read the request (JSON has no NaN or Infinity): {error}"
+            ) from None
 
 
 class BodyLimit:
-    """ASGI middleware: a request with a larger body is refused before it is read to the end."""
+    """ASGI middleware that refuses a request with a large body, and keeps none of it in memory.
+
+    The rest of the body is read and dropped, up to `MOST_DROPPED` bytes, because a client that is
+    still sending would see a broken connection and not the answer.
+    """
 
     def __init__(self, app, limit):
         self.app, self.limit = app, limit
@@ -232,28 +244,21 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if not declared.isdigit() or int(declared) > self.limit:
-            await self._refuse(scope, receive, send)
+        messages: list = []
+        size, more = 0, True
+        while more and size <= self.limit + MOST_DROPPED:
+            message = await receive()
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            messages = [*messages, message] if size <= self.limit else []
+        if size > self.limit:
+            text = f"the body must not exceed {self.limit} bytes: send smaller batches"
+            await JSONResponse({"error": text}, 413)(scope, receive, send)
             return
-        # A body in chunks declares no length: it is read here, up to the limit, and handed on.
-        messages, size = [], 0
-        while not messages or messages[-1].get("more_body", False):
-            messages.append(await receive())
-            size += len(messages[-1].get("body", b""))
-            if size > self.limit:
-                await self._refuse(scope, receive, send)
-                return
 
         async def replay():
             return messages.pop(0) if messages else await receive()
 
         await self.app(scope, replay, send)
-
-    async def _refuse(self, scope, receive, send):
-        message = f"the body must not exceed {self.limit} bytes; send smaller batches"
-        headers = {"connection": "close"}
-        await JSONResponse({"error": message}, 413, headers)(scope, receive, send)
 
 
 def _version_routes(requests):
@@ -282,7 +287,11 @@ def _error(status):
     """An exception handler: the message, and no traceback in the log."""
 
     async def answer(_, error):
-        return JSONResponse({"error": str(error)}, status)
+        message = str(error)
+        if isinstance(error, RequestValidationError):  # its text names files of the server
+            places = (".".join(map(str, e["loc"])) + ": " + e["msg"] for e in error.errors())
+            message = "cannot read the request: " + "; ".join(places)
+        return JSONResponse({"error": message}, status)
 
     return answer
 
@@ -295,6 +304,8 @@ def make_server(folder, names, max_bytes):
       names: of the models.
       max_bytes: the largest body of a request.
     """
+    # KServe's own use of FastAPI, at every request.
+    warnings.filterwarnings("ignore", message="ORJSONResponse is deprecated")
     repository = VersionFolders(folder, names)
     requests = _Requests(model_registry=repository)
     app.include_router(_version_routes(requests))  # before KServe's, which answer with a 501
