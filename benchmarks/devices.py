@@ -2,8 +2,9 @@
 
   python -m benchmarks.devices RUN saved_models/NAME --output docs/results/devices/NAME.json
 
-LiteRT runs in a process of its own (benchmarks/device_worker.py), without TensorFlow. One file more
-is measured than was exported: int8 with activations of 8 bits, to show why they have 16.
+LiteRT runs in a process of its own (benchmarks/device_worker.py), without TensorFlow. Two things
+are measured that were not exported, to show where int8 loses: the same with activations of 8 bits,
+and the Keras model with nothing but its weights rounded to 8 bits.
 """
 
 import argparse
@@ -19,10 +20,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
+from benchmarks.device_worker import comparison
 from benchmarks.run import machine
 from tfssl.errors import expect
 from tfssl.files import write_json
 from tfssl.ondevice import METADATA
+
+# What the result keeps of a file's metadata.
+REPORTED = ("function", "quantisation", "batch", "bytes", "difference")
 
 
 def measure(run_dir, model_dir, calls):
@@ -39,6 +44,7 @@ def measure(run_dir, model_dir, calls):
 
     run, folder = TrainedRun(run_dir), Version.open(model_dir).tflite
     expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
+    files = json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"]
     parts = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split
     probabilities = run.probabilities(parts.x_test)
     with tempfile.TemporaryDirectory() as temporary:
@@ -52,12 +58,24 @@ def measure(run_dir, model_dir, calls):
         )
         command = [sys.executable, "-m", "benchmarks.device_worker", temporary, str(calls)]
         classifiers = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    round_weights(run.model)
+    rounded = run.probabilities(parts.x_test)
+    classifiers["weights_8bit"] = comparison(rounded, probabilities, parts.label_test)
     return {
         "keras_error": float((probabilities.argmax(axis=1) != parts.label_test).mean()),
         "test_points": len(parts.x_test),
         "classifiers": classifiers,
-        "files": json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"],
+        "files": {name: {key: about[key] for key in REPORTED} for name, about in files.items()},
     }
+
+
+def round_weights(model):
+    """Round every matrix to 8 bits with a scale for each unit, as the converter does."""
+    for weight in model.weights:
+        if len(weight.shape) == 2:
+            values = weight.numpy()
+            scale = np.abs(values).max(axis=0) / 127
+            weight.assign(np.round(values / scale) * scale)
 
 
 def _add_eight_bit(folder, run, x_train):

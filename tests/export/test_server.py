@@ -115,7 +115,8 @@ def test_versions_and_new_ones_without_a_restart(server, folder, digits):
         assert call(server, path, body) == (200, latest)
     path = "/v1/models/first/versions/3:predict"
     assert call(server, path, body)[0] == 404
-    shutil.copytree(folder / "first" / "2", folder / "first" / "3")
+    for kind in ("first/cards", "first"):
+        shutil.copytree(folder / kind / "2", folder / kind / "3")
     assert call(server, path, body) == (200, latest)
 
 

@@ -9,7 +9,7 @@ from tfssl.files import atomic_path, write_json
 from tfssl.runs import versions
 
 MODELS = {
-    "m1": "M1: a variational auto-encoder with a {classifier} on its latents",
+    "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",
     "m2": "M2: a variational auto-encoder with the class as a latent variable",
     "m1m2": "M1+M2: M2 on the latents of a frozen M1",
 }
@@ -124,7 +124,8 @@ def as_markdown(card):
         lines.append(f"| {name} | {given} | {card['checked']['deviations'][name]:.1e} |")
     lines += [
         "",
-        f"Checked by {card['checked']['by']}: at most {card['checked']['tolerance']} off.",
+        f"Checked by {card['checked']['by']}: probabilities are at most "
+        f"{card['checked']['tolerance']} off.",
         "",
         "**Versions.** "
         + ", ".join(f"{name} {number}" for name, number in card["exported_with"].items())

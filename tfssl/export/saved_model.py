@@ -43,7 +43,8 @@ def export(run_dir, folder, name=None, quantisations=(), progress=iter):
             write_saved_model(stage.saved_model, run)
             write_warmup(stage.saved_model, name, reference)
         except tf.errors.OpError as error:  # a full disk, as TensorFlow says it
-            raise InputError(f"cannot write {stage.version.path}: {error.message}.") from None
+            reason = error.message.rsplit("; ", 1)[-1]  # before it: the file and the node
+            raise InputError(f"cannot write {stage.version.path}: {reason}.") from None
         comparisons = check_saved_model(stage.saved_model, reference)
         save_reference(stage.card / "reference.npz", reference)
         write_card(stage, name, run, comparisons)
