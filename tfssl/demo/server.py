@@ -2,6 +2,7 @@
 
 import http.server
 import socket
+import sys
 from pathlib import Path
 
 from tfssl.errors import InputError
@@ -76,6 +77,11 @@ class PageServer(http.server.ThreadingHTTPServer):
                 f"cannot listen on {host}, port {port}: {error.strerror}. "
                 "Choose another --port (0: any free one) or --host."
             ) from None
+
+    def handle_error(self, request, client_address):
+        # A page that is closed or reloaded drops its connections: nothing to report.
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self):
