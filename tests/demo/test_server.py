@@ -121,6 +121,11 @@ def test_it_listens_where_it_is_told_to():
             PageServer("127.0.0.1", port, {})
 
 
+def test_the_address_of_all_interfaces_is_no_address_to_open():
+    with PageServer("0.0.0.0", 0, {}) as server:
+        assert server.url == f"http://127.0.0.1:{server.server_address[1]}/"
+
+
 def test_a_bad_host_is_an_input_error():
     for host in ("no such host", "203.0.113.1"):
         with pytest.raises(InputError, match="cannot listen on"):

@@ -85,5 +85,7 @@ class PageServer(http.server.ThreadingHTTPServer):
 
     @property
     def url(self):
+        """Where a browser on this machine finds the page."""
         host, port = str(self.server_address[0]), self.server_address[1]
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
