@@ -64,7 +64,8 @@ test("MNIST: a box of 20 pixels, with the centre of mass in the middle", () => {
     });
     // A shift by a part of a pixel spreads 20 pixels over 21.
     assert.ok(Math.max(...sides) >= 20 && Math.max(...sides) <= 21, String(sides));
-    massAt(pixels, MNIST).forEach((value) => assert.ok(Math.abs(value - 14) < 0.1, String(value)));
+    // Up to one of the 4 samples that a pixel has.
+    massAt(pixels, MNIST).forEach((value) => assert.ok(Math.abs(value - 14) <= 0.25, String(value)));
   }
 });
 

@@ -107,6 +107,11 @@ def test_a_run_whose_data_is_gone_is_shown_without_test_images(runs, tmp_path, m
     assert lines == ["no test images on the page: digits is gone."]
 
 
+def test_a_folder_that_cannot_be_written_is_an_input_error(runs, tmp_path):
+    with pytest.raises(InputError, match=r"cannot write the models to .*No such file"):
+        bundle.write_bundle(bundle.open_run(runs["m2"]), tmp_path / "none")
+
+
 def test_only_images_have_a_page(tmp_path, rng):
     x = rng.normal(size=(60, 4))
     np.savez(tmp_path / "features.npz", x=x, y=np.arange(60) % 2)

@@ -3,6 +3,7 @@
 import http.client
 import socket
 import threading
+import time
 
 import pytest
 
@@ -17,6 +18,7 @@ def server(tmp_path_factory):
     (root / "models" / "inner").mkdir(parents=True)
     (root / "models" / "demo.json").write_text("{}")
     (root / "models" / "decode.tflite").write_bytes(b"TFL3")
+    (root / "models" / "large").write_bytes(bytes(50_000_000))
     (root / "litert" / "core").mkdir(parents=True)
     (root / "litert" / "core" / "a.wasm").write_bytes(b"\0asm")
     (root / "litert" / "core" / "b.mjs").write_text("")
@@ -97,6 +99,19 @@ def test_it_only_reads(server):
         assert get(server, "/models/demo.json", method)[0] == 501
 
 
+def test_a_reader_that_goes_away_is_no_trouble(server, capsys):
+    with socket.create_connection(server.server_address) as connection:
+        connection.sendall(b"GET /models/large HTTP/1.0\r\n\r\n")
+        connection.recv(1000)
+        # Closed with unread data, and so reset.
+    assert get(server, "/models/large", "HEAD")[0] == 200
+    for _ in range(100):
+        if threading.active_count() == 2:  # this one and the server's
+            break
+        time.sleep(0.05)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_it_listens_where_it_is_told_to():
     with PageServer("127.0.0.1", 0, {}) as server:
         assert server.socket.getsockname()[0] == "127.0.0.1"
@@ -104,6 +119,11 @@ def test_it_listens_where_it_is_told_to():
         assert server.url == f"http://127.0.0.1:{port}/"
         with pytest.raises(InputError, match=rf"cannot listen on 127.0.0.1, port {port}.*--port"):
             PageServer("127.0.0.1", port, {})
+
+
+def test_the_address_of_all_interfaces_is_no_address_to_open():
+    with PageServer("0.0.0.0", 0, {}) as server:
+        assert server.url == f"http://127.0.0.1:{server.server_address[1]}/"
 
 
 def test_a_bad_host_is_an_input_error():

@@ -52,12 +52,16 @@ def write_bundle(run, folder, report=print):
       folder: an existing folder.
       report: called with a line of text if there are no test images to show.
     """
-    about = describe(run) | {"models": write_models(run, folder), "samples": []}
+    about = describe(run) | {"samples": []}
     try:
         about["samples"] = samples(run)
     except InputError as reason:
         report(f"no test images on the page: {reason}")
-    (folder / "demo.json").write_text(json.dumps(about), encoding="utf-8")
+    try:
+        about["models"] = write_models(run, folder)
+        (folder / "demo.json").write_text(json.dumps(about), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write the models to {folder}: {error.strerror}.") from None
 
 
 def describe(run):

@@ -2,6 +2,7 @@
 
 import http.server
 import socket
+import sys
 from pathlib import Path
 
 from tfssl.errors import InputError
@@ -77,7 +78,14 @@ class PageServer(http.server.ThreadingHTTPServer):
                 "Choose another --port (0: any free one) or --host."
             ) from None
 
+    def handle_error(self, request, client_address):
+        # A page that is closed or reloaded drops its connections: nothing to report.
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     @property
     def url(self):
+        """Where a browser on this machine finds the page."""
         host, port = str(self.server_address[0]), self.server_address[1]
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

@@ -58,9 +58,8 @@ function inkOf(pixels) {
 
 /** The strokes around the origin, so large that their ink fits a box; `press` lets width shrink. */
 function fit(strokes, boxWidth, boxHeight, radius, press) {
-  const points = strokes.flat();
-  const [left, top] = [0, 1].map((axis) => Math.min(...points.map((point) => point[axis])));
-  const [right, bottom] = [0, 1].map((axis) => Math.max(...points.map((point) => point[axis])));
+  const [left, right] = bounds(strokes, 0);
+  const [top, bottom] = bounds(strokes, 1);
   // A dot has no size that could be scaled: it stays one.
   const toWidth = (boxWidth - 2 * radius) / Math.max(right - left, SMALLEST);
   const toHeight = (boxHeight - 2 * radius) / Math.max(bottom - top, SMALLEST);
@@ -69,6 +68,14 @@ function fit(strokes, boxWidth, boxHeight, radius, press) {
   const [x, y] = [(left + right) / 2, (top + bottom) / 2];
   return strokes.map((stroke) =>
     stroke.map((point) => [(point[0] - x) * across, (point[1] - y) * down]));
+}
+
+/** The smallest and the largest coordinate along an axis. */
+function bounds(strokes, axis) {
+  return strokes.flat().reduce(
+    ([low, high], point) => [Math.min(low, point[axis]), Math.max(high, point[axis])],
+    [Infinity, -Infinity],
+  );
 }
 
 function moved(strokes, x, y) {

@@ -104,7 +104,9 @@ class Page {
   /** The pad's ground: the styles of its plane in the chosen class. */
   async #drawMap() {
     this.mapIsOld = false;
-    const { output, axes } = this.about;
+    const { output, axes, classes } = this.about;
+    find("style-title").textContent =
+      this.about.has_classes ? `Styles of ${classes[this.shownClass]}` : "Styles";
     for (const [i, position] of gridPositions(MAP_STEPS, LIMIT).entries()) {
       const pixels = await this.#picture(this.shownClass, styleAt(position, this.style, axes));
       const place = [[i % MAP_STEPS, output.width], [Math.floor(i / MAP_STEPS), output.height]];

@@ -1,10 +1,11 @@
 // Arrays of intensities on canvases.
 
-/** A new canvas of the size of an image; `grey` pictures are ink on paper and follow the theme. */
+/** A new canvas for images of a size. */
 export function newPicture({ height, width, channels }) {
   return shaped(document.createElement("canvas"), height, width, channels);
 }
 
+/** Make a canvas fit; with 1 channel it shows ink, which is light on a dark theme's paper. */
 export function shaped(canvas, height, width, channels) {
   [canvas.height, canvas.width] = [height, width];
   canvas.classList.add("tile");

@@ -15,6 +15,7 @@ export class Sheet {
     this.strokes = [];
     this.picture = null; // a canvas to show instead of strokes
     this.cursor = null; // where the keys' pen is, {at: [x, y], down}
+    this.pointer = null; // which of several fingers draws
     canvas.addEventListener("pointerdown", (event) => this.#begin(event));
     canvas.addEventListener("pointermove", (event) => this.#go(event));
     for (const end of ["pointerup", "pointercancel"]) {
@@ -44,7 +45,7 @@ export class Sheet {
   }
 
   #begin(event) {
-    if (event.button !== 0 || this.pointer !== undefined) return;
+    if (event.button !== 0 || this.pointer !== null) return;
     this.pointer = event.pointerId;
     this.canvas.setPointerCapture(event.pointerId);
     this.#start(this.#place(event));
@@ -66,7 +67,7 @@ export class Sheet {
 
   #end(event) {
     if (event.pointerId !== this.pointer) return;
-    this.pointer = undefined;
+    this.pointer = null;
     this.#changed();
   }
 
