@@ -261,6 +261,24 @@ def device_files_table(path):
     return markdown(["function", *header], [[name, *row.values()] for name, row in rows.items()])
 
 
+def load_table(path):
+    """The server under load."""
+    rows = [
+        [
+            str(load["clients"]),
+            str(load["batch"]),
+            f"{load['requests_per_second']:,.0f}",
+            f"{load['images_per_second']:,.0f}",
+            f"{load['p50_ms']:.1f}",
+            f"{load['p99_ms']:.1f}",
+            str(load["errors"]),
+        ]
+        for load in read(path)["loads"]
+    ]
+    header = ["clients", "images a request", "requests a second", "images a second"]
+    return markdown([*header, "p50, ms", "p99, ms", "errors"], rows)
+
+
 def _what(row):
     if row.get("part") == "first half":
         return "half way"
@@ -281,6 +299,7 @@ TABLES = {
     "speed/growth": growth_table,
     "speed/memory": memory_table,
     "truncation": truncation_table,
+    "serving/load": load_table,
     "devices/mnist_m1m2": devices_table,
     "devices/mnist_m1m2_files": device_files_table,
 }
