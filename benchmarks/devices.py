@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -85,14 +86,18 @@ def _add_eight_bit(folder, run, x_train):
 
     found = tflite.device_functions(run)
     inputs = tflite.calibration_inputs(run, found, x_train)["classify"]
-    metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+    about = json.loads((folder / METADATA).read_text(encoding="utf-8"))
     for batch, suffix in BATCHES.items():
         content = tflite.convert(found["classify"], "int8", batch, inputs, activation_bits=8)
         name = f"classify_int8_8bit{suffix}.tflite"
         (folder / name).write_bytes(content)
-        about = {"function": "classify", "quantisation": "int8_8bit", "batch": batch}
-        metadata["files"][name] = about | {"bytes": len(content)}
-    write_json(folder / METADATA, metadata)
+        about["files"][name] = {
+            "function": "classify",
+            "quantisation": "int8_8bit",
+            "batch": batch,
+            "bytes": len(content),
+        }
+    write_json(folder / METADATA, about)
 
 
 def main():
@@ -106,7 +111,8 @@ def main():
     arguments = parser.parse_args()
     result = measure(arguments.run, arguments.model, arguments.calls)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    write_json(arguments.output, {"machine": machine(), "result": result})
+    litert = {"ai-edge-litert": metadata.version("ai-edge-litert")}
+    write_json(arguments.output, {"machine": machine() | litert, "result": result})
 
 
 if __name__ == "__main__":

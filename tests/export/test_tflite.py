@@ -171,3 +171,14 @@ def test_a_refused_conversion_leaves_nothing(tmp_path):
     with pytest.raises(InputError, match="refused"):
         refuse()
     assert not (tmp_path / "model").exists()
+
+
+def test_what_has_no_builtin_operation_is_refused():
+    import tensorflow as tf
+
+    from tfssl.export.functions import Function
+
+    spec = {"x": tf.TensorSpec([None, 3], tf.float32, "x")}
+    function = Function("classify", lambda x: {"y": tf.math.lgamma(x)}, spec)
+    with pytest.raises(InputError, match="cannot convert classify to f32"):
+        tflite.convert(function, "f32")
