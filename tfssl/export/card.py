@@ -18,17 +18,24 @@ MODELS = {
 RUN_FILES = ("model.keras", "classifier.skops", "preprocessing.npz", "split.npz")
 
 
-def write_card(stage, name, run, comparisons):
-    """Write card.json and card.md of a `Stage` whose SavedModel is complete."""
-    card = make_card(stage, name, run, comparisons)
+def write_card(stage, name, run, metrics, comparisons):
+    """Write card.json and card.md of a `Stage` whose SavedModel is complete.
+
+    Args:
+      stage: the `Stage`.
+      name: the model's.
+      run: the `TrainedRun`.
+      metrics: its metrics.json.
+      comparisons: of the signatures, see `tfssl.export.check`.
+    """
+    card = make_card(stage, name, run, metrics, comparisons)
     write_json(stage.card / "card.json", card)
     with atomic_path(stage.card / "card.md") as temporary:
         temporary.write_text(as_markdown(card), encoding="utf-8")
 
 
-def make_card(stage, name, run, comparisons):
+def make_card(stage, name, run, metrics, comparisons):
     """The card as plain JSON values."""
-    metrics = run.folder.read_json("metrics.json")
     record = run.folder.read_json("run.json")
     return {
         "name": name,
