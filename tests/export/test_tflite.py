@@ -178,7 +178,7 @@ def test_what_has_no_builtin_operation_is_refused():
 
     from tfssl.export.functions import Function
 
-    spec = {"x": tf.TensorSpec([None, 3], tf.float32, "x")}
-    function = Function("classify", lambda x: {"y": tf.math.lgamma(x)}, spec)
+    spec = {"x": tf.TensorSpec([None, 3, 3], tf.float32, "x")}
+    function = Function("classify", lambda x: {"y": tf.linalg.cholesky(x)}, spec)
     with pytest.raises(InputError, match="cannot convert classify to f32"):
         tflite.convert(function, "f32")
