@@ -27,17 +27,30 @@ def measure(folder, calls):
         any_batch = DeviceModel(path.with_name(path.name.replace("_batch1", "")))
         one = DeviceModel(path)
         found = any_batch(x=x)["probabilities"]
-        differences = np.abs(found - expected).max(axis=1)
         rows[one.about["quantisation"]] = {
-            "error": float((found.argmax(axis=1) != label).mean()),
-            "labels_changed": int((found.argmax(axis=1) != expected.argmax(axis=1)).sum()),
-            "largest_difference": float(differences.max()),
-            "mean_difference": float(differences.mean()),
+            **comparison(found, expected, label),
             "batch1_differs_by": float(np.abs(one(x=x)["probabilities"] - found).max()),
             "bytes": one.about["bytes"],
             "seconds": summary(seconds_per_image(one, x, calls)),
         }
     return rows
+
+
+def comparison(found, expected, label):
+    """Probabilities [N, K] beside those expected: errors, and how far they are apart.
+
+    "changed_lead" is the largest lead that a class whose label was lost had over the next one.
+    """
+    differences = np.abs(found - expected).max(axis=1)
+    changed = found.argmax(axis=1) != expected.argmax(axis=1)
+    second, first = np.sort(expected, axis=1)[:, -2:].T
+    return {
+        "error": float((found.argmax(axis=1) != label).mean()),
+        "labels_changed": int(changed.sum()),
+        "changed_lead": float((first - second)[changed].max(initial=0.0)),
+        "largest_difference": float(differences.max()),
+        "mean_difference": float(differences.mean()),
+    }
 
 
 def seconds_per_image(model, x, calls):

@@ -28,7 +28,14 @@ STEPS = {
     "m1_250": "M1, 250",
     "m2_on_z1": "M2 on z1, 100 + 100",
 }
-DEVICE_FILES = {"int8_8bit": "int8 with 8-bit activations, for comparison"}
+DEVICE_FILES = {
+    "f32": "f32",
+    "f16": "f16",
+    "dynamic": "dynamic",
+    "int8": "int8",
+    "int8_8bit": "not exported: int8 with 8-bit activations",
+    "weights_8bit": "Keras, its weights alone rounded to 8 bits",
+}
 SIZES = {
     "num_classes": "classes",
     "latent_dim": "latent size",
@@ -223,27 +230,29 @@ def truncation_table(folder):
 def devices_table(path):
     """A classifier on devices: what each way of storing it costs."""
     found = read(path)
-    rows = [["Keras", f"{100 * found['keras_error']:.2f}", "-", "-", "-", "-", "-"]]
-    for name, row in found["classifiers"].items():
+    rows = [["Keras", f"{100 * found['keras_error']:.2f}", *["-"] * 6]]
+    for name, title in DEVICE_FILES.items():
+        row = found["classifiers"][name]
         rows.append(
             [
-                DEVICE_FILES.get(name, name),
+                title,
                 f"{100 * row['error']:.2f}",
                 str(row["labels_changed"]),
+                f"{row['changed_lead']:.2g}",
                 f"{row['largest_difference']:.2g}",
-                f"{row['mean_difference']:.1g}",
-                f"{row['bytes'] / 1000:,.0f}",
-                f"{1e6 * row['seconds']['median']:,.0f}",
+                f"{row['mean_difference']:.2g}",
+                f"{row['bytes'] / 1000:,.0f}" if "bytes" in row else "-",
+                f"{1e6 * row['seconds']['median']:,.0f}" if "seconds" in row else "-",
             ]
         )
-    header = ["classifier", "test error %", "labels changed", "max dp", "mean dp", "kB", "us"]
-    return markdown(header, rows)
+    measures = ["labels changed", "of a lead up to", "max dp", "mean dp", "kB", "us an image"]
+    return markdown(["classifier", "test error %", *measures], rows)
 
 
 def device_files_table(path):
     """The other functions on devices: size and mean difference to the Keras model."""
     files = read(path.with_name(path.name.removesuffix("_files")))["files"]
-    rows = {}
+    rows: dict[str, dict[str, str]] = {}
     for about in files.values():
         if about["batch"] is None:
             cell = f"{about['bytes'] / 1000:,.0f} kB, {about['difference']['mean']:.0e}"

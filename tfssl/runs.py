@@ -16,9 +16,11 @@
 Every file is written whole or not at all. Nothing that is read back can carry code.
 """
 
+import contextlib
 import json
 import platform
 import subprocess
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -30,6 +32,17 @@ from tfssl.files import atomic_path, write_json
 
 FORMAT = 1
 PACKAGES = ("tfssl", "tensorflow", "keras", "tensorflow-probability", "numpy", "scikit-learn")
+
+
+@contextlib.contextmanager
+def damaged(path):
+    """What fails while `path` is read is the file's fault."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is damaged: {error}.") from None
 
 
 def versions():
@@ -142,7 +155,8 @@ class RunFolder:
 
         if not (self / "preprocessing.npz").exists():
             return None
-        with np.load(self / "preprocessing.npz", allow_pickle=False) as arrays:
+        path = self / "preprocessing.npz"
+        with damaged(path), np.load(path, allow_pickle=False) as arrays:
             return Preprocessing.from_arrays(arrays)
 
     def save_model(self, name, model):
@@ -183,7 +197,8 @@ class TrainedRun:
         self.settings = self.folder.settings()
         self.model = self.folder.load_model("model.keras")
         self.preprocessing = self.folder.preprocessing()
-        with np.load(self.folder / "preprocessing.npz", allow_pickle=False) as arrays:
+        path = self.folder / "preprocessing.npz"
+        with damaged(path), np.load(path, allow_pickle=False) as arrays:
             self.class_names = tuple(str(name) for name in arrays["class_names"])
         self.classifier = None
         if self.settings.model == "m1":
@@ -207,4 +222,5 @@ def save_classifier(path, classifier):
 def load_classifier(path):
     import skops.io
 
-    return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])
+    with damaged(path):
+        return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])

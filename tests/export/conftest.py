@@ -46,3 +46,19 @@ def digits():
     from tfssl.data.sources import load_source
 
     return load_source("digits").x[:30]
+
+
+@pytest.fixture(scope="session")
+def exported(run_folder, tmp_path_factory):
+    """A function: settings -> the first `Version` of an exported run."""
+    from tfssl.export.saved_model import export
+
+    versions = {}
+
+    def make(*settings):
+        if settings not in versions:
+            folder = tmp_path_factory.mktemp("exported")
+            versions[settings], _ = export(run_folder(*settings), folder, "tiny")
+        return versions[settings]
+
+    return make

@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from tfssl.cli import app
 from tfssl.errors import InputError
 from tfssl.export import device_files, litert, tflite
 from tfssl.export.reference import make_reference
+from tfssl.export.versions import new_version
 from tfssl.ondevice import DeviceModel
 
 # The largest |difference| on trained digits.
@@ -140,3 +143,42 @@ def test_calibration_sees_styles_of_the_data_and_of_the_prior(stack, digits):
     assert inputs["y"].dtype == np.int32
     _, inputs = inputs_of(stack, "generate", digits)
     assert inputs["noise"].shape == (30, 3 + 6)
+
+
+@pytest.mark.parametrize("text", ["int4", "f32,,f16", "", "f32,f32", "F32"])
+def test_unknown_quantisations(text, run_folder, tmp_path):
+    arguments = ["export", str(run_folder("model=m1m2")), "--to", str(tmp_path / "to")]
+    result = CliRunner().invoke(app, [*arguments, "--tflite", text])
+    assert isinstance(result.exception, InputError)
+    assert "--tflite must be some of f32, f16, dynamic, int8" in str(result.exception)
+    assert not (tmp_path / "to").exists()
+
+
+def test_files_are_published_with_their_version(tmp_path):
+    with new_version(tmp_path / "model") as stage:
+        stage.saved_model.mkdir()
+        stage.tflite.mkdir()
+        (stage.tflite / "a.tflite").write_text("a")
+    assert (tmp_path / "model" / "tflite" / "1" / "a.tflite").read_text() == "a"
+
+
+def test_a_refused_conversion_leaves_nothing(tmp_path):
+    def refuse():
+        with new_version(tmp_path / "model") as stage:
+            stage.tflite.mkdir()
+            raise InputError("refused")
+
+    with pytest.raises(InputError, match="refused"):
+        refuse()
+    assert not (tmp_path / "model").exists()
+
+
+def test_what_has_no_builtin_operation_is_refused():
+    import tensorflow as tf
+
+    from tfssl.export.functions import Function
+
+    spec = {"x": tf.TensorSpec([None, 3, 3], tf.float32, "x")}
+    function = Function("classify", lambda x: {"y": tf.linalg.cholesky(x)}, spec)
+    with pytest.raises(InputError, match="cannot convert classify to f32"):
+        tflite.convert(function, "f32")

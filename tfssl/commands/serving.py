@@ -1,5 +1,6 @@
 """Commands for what leaves the workshop: export a run, check it, serve it."""
 
+import contextlib
 import signal
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from tfssl.errors import expect
 
 FOLDER = Path("saved_models")
 
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", help="Exported models.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Exported models.")]
 FromOption = Annotated[Path, typer.Option("--from", help="The folder of the exported models.")]
 
 
@@ -44,9 +45,8 @@ def export(
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
         from tfssl.export import saved_model
-    # Python would end without cleaning up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
+    with cleaning_up_when_terminated():
+        version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
     print_comparisons(comparisons)
     if quantisations:
         print_files(version.tflite)
@@ -57,6 +57,16 @@ def export(
         soft_wrap=True,
         highlight=False,
     )
+
+
+@contextlib.contextmanager
+def cleaning_up_when_terminated():
+    """Let SIGTERM end the command like an error does; Python would stop at once."""
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def check_export(

@@ -9,7 +9,7 @@ from tfssl.files import atomic_path, write_json
 from tfssl.runs import versions
 
 MODELS = {
-    "m1": "M1: a variational auto-encoder with a {classifier} on its latents",
+    "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",
     "m2": "M2: a variational auto-encoder with the class as a latent variable",
     "m1m2": "M1+M2: M2 on the latents of a frozen M1",
 }
@@ -18,17 +18,24 @@ MODELS = {
 RUN_FILES = ("model.keras", "classifier.skops", "preprocessing.npz", "split.npz")
 
 
-def write_card(stage, name, run, comparisons):
-    """Write card.json and card.md of a `Stage` whose SavedModel is complete."""
-    card = make_card(stage, name, run, comparisons)
+def write_card(stage, name, run, metrics, comparisons):
+    """Write card.json and card.md of a `Stage` whose SavedModel is complete.
+
+    Args:
+      stage: the `Stage`.
+      name: the model's.
+      run: the `TrainedRun`.
+      metrics: its metrics.json.
+      comparisons: of the signatures, see `tfssl.export.check`.
+    """
+    card = make_card(stage, name, run, metrics, comparisons)
     write_json(stage.card / "card.json", card)
     with atomic_path(stage.card / "card.md") as temporary:
         temporary.write_text(as_markdown(card), encoding="utf-8")
 
 
-def make_card(stage, name, run, comparisons):
+def make_card(stage, name, run, metrics, comparisons):
     """The card as plain JSON values."""
-    metrics = run.folder.read_json("metrics.json")
     record = run.folder.read_json("run.json")
     return {
         "name": name,
@@ -124,7 +131,8 @@ def as_markdown(card):
         lines.append(f"| {name} | {given} | {card['checked']['deviations'][name]:.1e} |")
     lines += [
         "",
-        f"Checked by {card['checked']['by']}: at most {card['checked']['tolerance']} off.",
+        f"Checked by {card['checked']['by']}: probabilities are at most "
+        f"{card['checked']['tolerance']} off.",
         "",
         "**Versions.** "
         + ", ".join(f"{name} {number}" for name, number in card["exported_with"].items())

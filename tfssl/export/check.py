@@ -13,7 +13,8 @@ from tfssl.errors import InputError, expect
 from tfssl.export.reference import load_reference, make_reference, real_inputs
 from tfssl.export.session import SavedModelSession
 
-TOLERANCE = 1e-5
+# Of probabilities, and of what else a model computes: pixels come from a code that is rounded too.
+TOLERANCE, OTHER_TOLERANCE = 1e-5, 1e-4
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,12 @@ def _deviation(name, key, found, expected):
         other = np.array([e.decode() for e in expected]) if expected.dtype == object else expected
         expect(np.array_equal(text, other), f"{what}, must equal the reference")
         return 0.0
+    tolerance = TOLERANCE if key == "probabilities" else OTHER_TOLERANCE
     scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
     deviation = float(np.abs(found - expected).max(initial=0.0)) / scale
-    # Not `> TOLERANCE`: a difference that is not a number must fail too.
+    # Not `> tolerance`: a difference that is not a number must fail too.
     expect(
-        deviation <= TOLERANCE, f"{what}, must be within {TOLERANCE} of the reference", by=deviation
+        deviation <= tolerance, f"{what}, must be within {tolerance} of the reference", by=deviation
     )
     return deviation
 

@@ -26,7 +26,7 @@ BATCHES = {None: "", 1: "_batch1"}
 # How far a file may be from the Keras model: the mean |difference| of an output, in units of its
 # largest number if that exceeds 1; and the share of labels that change, as they do where two
 # classes are about as likely.
-LIMITS = {"f32": (1e-5, 0.0), "f16": (1e-3, 0.02), "dynamic": (2e-2, 0.1), "int8": (2e-2, 0.1)}
+LIMITS = {"f32": (1e-5, 0.0), "f16": (1e-3, 0.02), "dynamic": (2e-2, 0.1), "int8": (5e-2, 0.1)}
 
 
 def write_device_files(folder, run, quantisations, reference, progress=iter):
@@ -67,7 +67,7 @@ def write_device_files(folder, run, quantisations, reference, progress=iter):
             "sha256": hashlib.sha256(content).hexdigest(),
         }
     metadata = {"format": FORMAT, **describe(run), "versions": versions(), "files": files}
-    write_json(folder / METADATA, metadata)
+    write_json(folder / METADATA, metadata)  # the client that checks the files reads it
     compare(folder, files, device_reference(found, reference))
     write_json(folder / METADATA, metadata)
     return files
@@ -133,6 +133,7 @@ def compare(folder, files, reference):
             mean <= mean_limit and changed <= changed_limit,
             f"{file} must be within {mean_limit} of the Keras model on average, and change at most "
             f"{changed_limit:.0%} of the labels",
+            hint=f"Leave {about['quantisation']} out.",
             mean_difference=mean,
             labels_changed=changed,
         )

@@ -25,7 +25,7 @@ def run_apart(folder, inputs):
 
     Args:
       folder: of .tflite files with their metadata.json.
-      inputs: {function: {input: array [N, ...]}}.
+      inputs: {function: {input: array [N, ...]}}; files of other functions are left out.
     """
     with tempfile.TemporaryDirectory() as temporary:
         given, made = Path(temporary) / "inputs.npz", Path(temporary) / "outputs.npz"
@@ -53,16 +53,17 @@ def _read(path):
     return nested
 
 
-def main(folder, given, made):
+def main(folder, inputs_path, outputs_path):
     from tfssl.ondevice import DeviceModel
 
-    inputs, outputs = _read(given), {}
+    inputs, outputs = _read(inputs_path), {}
     for path in sorted(Path(folder).glob("*.tflite")):
         model = DeviceModel(path)
-        outputs[path.name] = model(**inputs[model.about["function"]])
-        outputs[path.name]["operations"] = np.array(model.operations)
+        given = inputs.get(model.about["function"])
+        if given is not None:
+            outputs[path.name] = model(**given) | {"operations": np.array(model.operations)}
     assert "tensorflow" not in sys.modules, "the client must do without TensorFlow"
-    np.savez(made, **_flat(outputs))
+    np.savez(outputs_path, **_flat(outputs))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ Beside it, if asked for, the files for devices.
 import keras
 import tensorflow as tf
 
-from tfssl.errors import InputError, expect
+from tfssl.errors import InputError
 from tfssl.export.card import write_card
 from tfssl.export.check import check_saved_model
 from tfssl.export.device_files import write_device_files
@@ -37,16 +37,18 @@ def export(run_dir, folder, name=None, quantisations=(), progress=iter):
     check_name(name)
     RunFolder.open(run_dir).check_finished()
     run = TrainedRun(run_dir)
+    metrics = run.folder.read_json("metrics.json")
     reference = make_reference(run, real_inputs(run))
     with new_version(folder / name) as stage:
         try:
             write_saved_model(stage.saved_model, run)
             write_warmup(stage.saved_model, name, reference)
+            comparisons = check_saved_model(stage.saved_model, reference)
         except tf.errors.OpError as error:  # a full disk, as TensorFlow says it
-            raise InputError(f"cannot write {stage.version.path}: {error.message}.") from None
-        comparisons = check_saved_model(stage.saved_model, reference)
+            reason = error.message.rsplit("; ", 1)[-1]  # before it: the file and the node
+            raise InputError(f"cannot write {stage.version.path}: {reason}.") from None
         save_reference(stage.card / "reference.npz", reference)
-        write_card(stage, name, run, comparisons)
+        write_card(stage, name, run, metrics, comparisons)
         if quantisations:
             write_device_files(stage.tflite, run, quantisations, reference, progress)
     return stage.version, comparisons
@@ -60,9 +62,7 @@ def write_saved_model(path, run):
     """
     archive = keras.export.ExportArchive()
     archive.track(run.model)
-    found = functions(run)
-    expect(next(iter(found)) == "classify", "the first function must be classify")
-    for function in found.values():
+    for function in functions(run).values():  # the first becomes serving_default
         graph = tf.function(function.call, autograph=False)
         graph.get_concrete_function(**function.inputs)
         archive.add_endpoint(function.name, graph)

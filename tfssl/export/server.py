@@ -15,6 +15,7 @@ import json
 import socket
 import sys
 import threading
+import uuid
 import warnings
 from pathlib import Path
 
@@ -92,7 +93,8 @@ class ServedVersion(Model):
             answer = InferOutput(name, list(array.shape), from_np_dtype(array.dtype))
             answer.set_data_from_numpy(array, binary_data=request.use_binary_outputs)
             answers.append(answer)
-        return InferResponse(request.id, self.name, answers, model_version=str(self.version))
+        identity = request.id or str(uuid.uuid4())
+        return InferResponse(identity, self.name, answers, model_version=str(self.version))
 
     async def run(self, signature, arrays):
         """{name: array} of the outputs, computed outside the event loop."""
@@ -285,7 +287,11 @@ def _error(status):
     """An exception handler: the message, and no traceback in the log."""
 
     async def answer(_, error):
-        return JSONResponse({"error": str(error)}, status)
+        message = str(error)
+        if isinstance(error, RequestValidationError):  # its text names files of the server
+            places = (".".join(map(str, e["loc"])) + ": " + e["msg"] for e in error.errors())
+            message = "cannot read the request: " + "; ".join(places)
+        return JSONResponse({"error": message}, status)
 
     return answer
 

@@ -64,14 +64,16 @@ class Version:
         path = Path(path)
         found = versions(path)
         if found:
-            return cls(path, found[-1])
+            version = cls(path, found[-1])
+        else:
+            version = cls(path.parent, int(path.name) if _is_version(path.name) else 0)
         expect(
-            _is_version(path.name) and (path / "saved_model.pb").is_file(),
+            (version.path / "saved_model.pb").is_file(),
             f"{path} must be an exported model, such as saved_models/digits, or a version of it, "
             "such as saved_models/digits/1",
             hint="Make one with `tfssl export`.",
         )
-        return cls(path.parent, int(path.name))
+        return version
 
     @property
     def path(self):
