@@ -33,7 +33,7 @@ export async function startDemo() {
   const stop = () => new Promise((resolve) => {
     program.removeAllListeners("exit");
     program.on("exit", resolve);
-    program.kill("SIGINT");
+    program.kill("SIGTERM");
   });
   return { url, run, stop };
 }

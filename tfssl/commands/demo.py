@@ -1,5 +1,6 @@
 """`tfssl demo`: a page that runs a trained model in the browser."""
 
+import signal
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -40,6 +41,8 @@ def demo(
 
     if run is not None:
         RunFolder.open(run).check_finished()
+    # To be told to end is as Ctrl+C, which a shell's background does not know: nothing is left.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tfssl-demo-") as models:
         folders = {"/models/": Path(models)}
         with server.PageServer(host, port, folders) as page_server:
