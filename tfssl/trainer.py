@@ -146,7 +146,7 @@ class Trainer:
             likelihood,
             self.experiment.preprocessing.total_count,
             settings.posterior_scale,
-            settings.class_prior,
+            self.experiment.class_prior,
             settings.classification_weight,
             settings.top_classes,
             seed=self.settings.seed,

@@ -79,7 +79,9 @@ class Preprocessing:
         centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
         # One scale for all of x tells what is large from what is small: it must stay so.
         equalise = likelihood != "isotropic"
-        return replace(plain, whitening=Whitening.fit(plain._chunks(x), centre, whitening, equalise))
+        return replace(
+            plain, whitening=Whitening.fit(plain._chunks(x), centre, whitening, equalise)
+        )
 
     def _standardised(self, x):
         """The same with zero mean and unit variance of every feature of x."""

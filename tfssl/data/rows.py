@@ -24,7 +24,7 @@ class Rows:
     def __getitem__(self, index):
         return np.array(self.array[self.numbers[index]])
 
-    def __array__(self, dtype=None, copy=None):  # noqa: ARG002  always a copy
+    def __array__(self, dtype=None, copy=None):
         return np.asarray(self[:], dtype)
 
     @property
