@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tfssl.commands.common import console
-from tfssl.config import merged, parse_settings, read_values
+from tfssl.config import Settings, dump_settings, merged, parse_settings, read_values
 from tfssl.errors import expect
 from tfssl.files import atomic_path
 
@@ -139,26 +139,23 @@ def _near_constant_line(features):
 
 
 def _toml(data, source, settings, chosen):
-    """A settings file: what was chosen, each with its reason, and what was set explicitly."""
-    from tfssl.config import dump_settings
-
+    """A settings file: what was chosen, each with its reason, and what is not as by default."""
     reasons = {key: why for key, _, why in chosen}
-    keys = ["model", "likelihood", "seed", "data.name", "data.split_seed", *reasons]
-    keys += [f"data.{name}" for name in ("label", "drop") if getattr(settings.data, name)]
-    values = dump_settings(settings)
+    values, usual = dump_settings(settings), dump_settings(Settings())
     lines = [
         f"# Settings for {source.name}: {source.num_classes} classes, {len(source.x)} training "
         "points.",
         f"# Train with:  tfssl train THIS_FILE      Written by:  tfssl init {data}",
     ]
-    for section in ("", "data", "m1", "m2"):
-        own = values if not section else values[section]
-        prefix = f"{section}." if section else ""
-        names = [name for name in own if f"{prefix}{name}" in keys]
-        lines += [f"\n[{section}]"] if section and names else []
-        for name in names:
+    sections = {name: value for name, value in values.items() if isinstance(value, dict)}
+    plain = {name: value for name, value in values.items() if name not in sections}
+    for section, own in [("", plain), *sections.items()]:
+        prefix, normal = (f"{section}.", usual[section]) if section else ("", usual)
+        lines.append(f"\n[{section}]" if section else "")
+        for name, value in own.items():
             why = reasons.get(f"{prefix}{name}")
-            lines.append(f"{name} = {json.dumps(own[name])}" + (f"  # {why}" if why else ""))
+            if why or value != normal[name]:
+                lines.append(f"{name} = {json.dumps(value)}" + (f"  # {why}" if why else ""))
     return "\n".join(lines) + "\n"
 
 
