@@ -4,11 +4,12 @@ import sys
 from pathlib import Path
 
 from tfssl import TrainedRun
-from tfssl.data.sources import read_inputs
+from tfssl.data.new_inputs import read_new
 from tfssl.predictions import check_output, write_csv
 
 if __name__ == "__main__":
     run_dir, inputs, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     check_output(output)
     run = TrainedRun(run_dir)
-    write_csv(output, run.probabilities(read_inputs(inputs)), run.class_names)
+    x, names = read_new(inputs, run.folder.schema())
+    write_csv(output, run.probabilities(x), run.class_names, names)

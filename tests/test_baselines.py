@@ -53,6 +53,7 @@ def error(predict, experiment):
         ("tsvm", 0.2),
         ("cae", 0.3),
         ("label_spreading", 0.15),
+        ("self_training", 0.25),
     ],
 )
 def test_learns_the_digits_from_50_labels_and_repeats_itself(name, most, digits):
@@ -65,8 +66,9 @@ def test_learns_the_digits_from_50_labels_and_repeats_itself(name, most, digits)
 
 
 def test_every_name_is_tested_and_known():
-    assert list(baselines.NAMES) == ["knn", "svm", "cnn", "tsvm", "cae", "label_spreading"]
-    with pytest.raises(InputError, match="knn, svm, cnn, tsvm, cae, label_spreading"):
+    names = ["knn", "svm", "cnn", "tsvm", "cae", "label_spreading", "self_training"]
+    assert list(baselines.NAMES) == names
+    with pytest.raises(InputError, match=", ".join(names)):
         baselines.fit("forest", None)
     with pytest.raises(InputError, match="the baseline must be one of"):
         study.run_study([load_settings()], [0], "nowhere", rivals=["forest"])
@@ -100,7 +102,7 @@ def test_inputs_of_another_shape_are_refused(name, digits):
 def test_unlabelled_points_change_the_tsvm_and_labels_of_others_are_never_read(digits):
     """TSVM and label spreading beat what they are without unlabelled points."""
     alone = replace(digits, split=replace(digits.split, x_unlabelled=digits.split.x_unlabelled[:0]))
-    for name in ("tsvm", "label_spreading"):
+    for name in ("tsvm", "label_spreading", "self_training"):
         with_them = error(baselines.fit(name, digits), digits)
         assert with_them < error(baselines.fit(name, alone), digits), name
 
@@ -153,7 +155,7 @@ def test_networks_refuse_data_that_they_are_not_made_for(rng, name, message):
         baselines.fit(name, features(rng))
 
 
-@pytest.mark.parametrize("name", ["knn", "svm", "tsvm", "label_spreading"])
+@pytest.mark.parametrize("name", ["knn", "svm", "tsvm", "label_spreading", "self_training"])
 def test_the_others_take_any_features(rng, name):
     experiment = features(rng)
     assert error(baselines.fit(name, experiment), experiment) < 0.1

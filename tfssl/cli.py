@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from tfssl.commands import data as own_data
 from tfssl.commands import demo, devices, serving
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
@@ -32,11 +33,21 @@ SetOption = Annotated[
 
 
 @app.command(
-    epilog="Example:  tfssl train configs/digits_m1m2_50.toml --set seed=1 --run-dir runs/a"
+    epilog="Examples:  tfssl train configs/digits_m1m2_50.toml --set seed=1 --run-dir runs/a"
+    "  |  tfssl train --data pictures/  |  tfssl train --data table.csv --label species"
 )
 def train(
     config: ConfigArgument = None,
     overrides: SetOption = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA",
+            help="Your own data, as `tfssl inspect` takes it; settings that are not given are "
+            "chosen to suit it.",
+        ),
+    ] = None,
+    label: own_data.LabelOption = None,
     run_dir: Annotated[
         Path | None, typer.Option(help="Where to write; runs/<data>_<model> if left out.")
     ] = None,
@@ -45,15 +56,22 @@ def train(
     """Train one experiment, evaluate it and write a run folder."""
     from tfssl import runs
 
-    settings = load_settings(config, overrides or ())
-    run_dir = run_dir or Path("runs") / f"{Path(settings.data.name).stem}_{settings.model}"
+    if data is None:
+        expect(label is None, "--label needs --data", hint="Or use --set data.label=NAME.")
+        settings, source = load_settings(config, overrides or ()), None
+    else:
+        settings, source, chosen = own_data.automatic_settings(data, label, config, overrides)
+        console.print("settings chosen for the data (all of them: settings.json):")
+        own_data.print_chosen(chosen)
+    name = Path(settings.data.name).stem if source is None else source.name
+    run_dir = run_dir or Path("runs") / f"{name}_{settings.model}"
     if resume:
         runs.RunFolder.open(run_dir).check_settings(settings)
     else:
         runs.RunFolder(run_dir).check_new()
     with quiet_tensorflow():
         from tfssl import training
-    run = training.train(settings, run_dir, resume)
+    run = training.train(settings, run_dir, resume, source)
     print_metrics(run.folder.read_json("metrics.json"))
     console.print(f"run folder: {run.folder.path}", soft_wrap=True)
     console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)
@@ -106,20 +124,25 @@ def likelihood(
 @app.command(epilog="Example:  tfssl predict runs/digits_m1 new.npz --output predictions.csv")
 def predict(
     run: RunArgument,
-    inputs: Annotated[Path, typer.Argument(metavar="INPUT", help=".npz with x, or .npy.")],
+    inputs: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INPUT", help=".npz with x, .npy, or files like those the run was trained on."
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
         "predictions.csv"
     ),
 ):
     """Classify new inputs into a CSV file: id, label, probability of each class."""
     from tfssl import predictions, runs
-    from tfssl.data.sources import read_inputs
+    from tfssl.data.new_inputs import read_new
 
     predictions.check_output(output)
-    x = read_inputs(inputs)
+    x, names = read_new(inputs, runs.RunFolder.open(run).schema())
     with quiet_tensorflow():
         trained = runs.TrainedRun(run)
-    predictions.write_csv(output, trained.probabilities(x), trained.class_names)
+    predictions.write_csv(output, trained.probabilities(x), trained.class_names, names)
     console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
 
 
@@ -136,6 +159,9 @@ def study(
     folder: Annotated[
         Path, typer.Option("--dir", help="Where results and runs go; finished cells are kept.")
     ] = Path("runs/study"),
+    rivals: Annotated[
+        str, typer.Option("--baselines", metavar="A,B,...", help="Baselines to compare with.")
+    ] = "knn,svm,label_spreading",
 ):
     """Compare models and baselines on the same splits: a table of mean errors."""
     from tfssl.config import study_defaults
@@ -145,7 +171,7 @@ def study(
     settings = settings or study_defaults(overrides)
     with quiet_tensorflow():
         from tfssl import study as study_module
-    results = study_module.run_study(settings, range(splits), folder, console.print)
+    results = study_module.run_study(settings, range(splits), folder, console.print, words(rivals))
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
@@ -251,6 +277,13 @@ def figures(
         console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
 
 
+app.command(
+    epilog="Examples:  tfssl inspect pictures/ --pictures sheet.png"
+    "  |  tfssl inspect table.csv --label species"
+)(own_data.inspect)
+app.command(epilog="Example:  tfssl init table.csv --label species --output species.toml")(
+    own_data.init
+)
 app.command(
     epilog="Examples:  tfssl export runs/digits_m1 --name digits"
     "  |  tfssl export runs/digits_m1 --tflite f32,int8"

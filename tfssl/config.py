@@ -29,7 +29,17 @@ class DataSettings(Section):
     """What to learn from, and how it is split."""
 
     name: str = "digits"
-    """A named data set (see `tfssl.data.sources`) or the path of an .npz file."""
+    """A named data set or a path, see `tfssl.data.sources`: .npz, pictures, a table, TFRecords."""
+    label: str | None = None
+    """The column of a table, or the feature of a record, that is the label."""
+    drop: tuple[str, ...] = ()
+    """Columns of a table to leave out."""
+    image_size: tuple[Positive, Positive] | None = None
+    """Height and width to which pictures are brought; about their own if not given."""
+    colour: bool | None = None
+    """Whether pictures keep their colours; not given, they must be all grey or all in colour."""
+    memory_limit_mb: Positive = 1000
+    """Inputs of a folder or of TFRecords that are larger stay on disk while a model is trained."""
     num_labelled: Positive | Literal["all"] = 50
     """How many training points keep their label, the same number of every class."""
     num_validation: Annotated[int, Field(ge=0)] = 0
@@ -91,8 +101,10 @@ class M2Settings(FitSettings):
     """Steps on the labelled points alone, before the unlabelled ones join."""
     posterior_scale: Literal["x", "xy"] = "xy"
     """What sigma of q(z|x,y) depends on."""
-    class_prior: tuple[Annotated[float, Field(gt=0, strict=False)], ...] | None = None
-    """p(y); uniform if not given."""
+    class_prior: (
+        tuple[Annotated[float, Field(gt=0, strict=False)], ...] | Literal["labelled"] | None
+    ) = None
+    """p(y); uniform if not given. "labelled": the shares (n_k + 1) / (n + K) among the labels."""
     classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """alpha / N."""
     top_classes: Positive | None = None
@@ -144,10 +156,9 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _class_prior_sums_to_one(self):
-        if self.m2.class_prior is not None and abs(sum(self.m2.class_prior) - 1.0) > 1e-5:
-            raise ValueError(
-                f"m2.class_prior must sum to 1, but sums to {sum(self.m2.class_prior)}"
-            )
+        prior = self.m2.class_prior
+        if isinstance(prior, tuple) and abs(sum(prior) - 1.0) > 1e-5:
+            raise ValueError(f"m2.class_prior must sum to 1, but sums to {sum(prior)}")
         return self
 
 
@@ -158,10 +169,24 @@ def load_settings(path=None, overrides=()):
       path: a .toml or .json file; the defaults if None.
       overrides: strings such as "m2.epochs=40"; values are TOML, bare words are strings.
     """
+    return parse_settings(read_values(path, overrides), where=path)
+
+
+def read_values(path=None, overrides=()):
+    """What a file and overrides set, as nested dictionaries, not validated."""
     values = {} if path is None else _read(Path(path))
     for override in overrides:
         _apply(values, override)
-    return parse_settings(values, where=path)
+    return values
+
+
+def merged(values, over):
+    """Nested dictionaries with those of `over` laid over them."""
+    result = dict(values)
+    for name, value in over.items():
+        both = isinstance(value, dict) and isinstance(result.get(name), dict)
+        result[name] = merged(result[name], value) if both else value
+    return result
 
 
 def study_defaults(overrides=()):

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from tfssl.config import Settings
 from tfssl.data.preprocessing import Preprocessing
 from tfssl.data.sources import Source, load_source
 from tfssl.data.splits import Split, split
@@ -12,7 +15,7 @@ from tfssl.errors import expect
 class Experiment:
     """Settings with the data they name, checked: everything training needs but a place to write."""
 
-    settings: object
+    settings: Settings
     source: Source
     split: Split
     preprocessing: Preprocessing
@@ -27,7 +30,7 @@ class Experiment:
           preprocessing: a `Preprocessing` to use instead of fitting one to the training inputs.
         """
         data = settings.data
-        source = source or load_source(data.name)
+        source = source or load_source(**dict(data))
         parts = split(
             source,
             data.num_labelled,
@@ -51,9 +54,9 @@ class Experiment:
         )
         prior = settings.m2.class_prior
         expect(
-            prior is None or len(prior) == source.num_classes,
+            not isinstance(prior, tuple) or len(prior) == source.num_classes,
             "m2.class_prior must have one probability per class",
-            probabilities=None if prior is None else len(prior),
+            probabilities=len(prior or ()),
             classes=source.num_classes,
         )
         expect(
@@ -63,3 +66,13 @@ class Experiment:
             classes=source.num_classes,
         )
         return cls(settings, source, parts, preprocessing)
+
+    @property
+    def class_prior(self):
+        """p(y), K probabilities, or None for a uniform one."""
+        prior = self.settings.m2.class_prior
+        if prior != "labelled":
+            return prior
+        # One more of each than there are: a few labels do not tell a rare class from an absent one.
+        counts = np.bincount(self.split.label, minlength=self.source.num_classes) + 1
+        return (counts / counts.sum()).tolist()

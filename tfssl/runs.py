@@ -4,6 +4,7 @@
   settings.json       the resolved settings
   split.npz           row numbers of the labelled, unlabelled, validation and test points
   preprocessing.npz   shift, scale and whitening of the inputs
+  schema.json         how files became inputs, if they were not arrays
   model.keras         the trained model (m1, m2 or the stack)
   classifier.skops    the classifier on M1's features (model = "m1")
   history.json        every epoch's losses, by stage
@@ -158,6 +159,10 @@ class RunFolder:
         path = self / "preprocessing.npz"
         with damaged(path), np.load(path, allow_pickle=False) as arrays:
             return Preprocessing.from_arrays(arrays)
+
+    def schema(self):
+        """How new files are read like the training data; None if those were arrays."""
+        return self.read_json("schema.json") if (self / "schema.json").exists() else None
 
     def save_model(self, name, model):
         with atomic_path(self / name) as temporary:

@@ -19,6 +19,7 @@ from tfssl.callbacks import (
     averaged_variables,
 )
 from tfssl.data import pipelines
+from tfssl.data.rows import Rows
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
 from tfssl.optimizers import FusedAdam, HoldThenDecay
 from tfssl.projector import write_embeddings
@@ -96,14 +97,15 @@ class Trainer:
     @property
     def transform(self):
         """What is left to do with a batch of `stored` inputs, or None."""
-        compact = self.experiment.source.x.dtype == np.uint8
-        preprocessing = self.experiment.preprocessing
-        return preprocessing if compact and preprocessing.whitening is None else None
+        x, preprocessing = self.experiment.split.x_unlabelled, self.experiment.preprocessing
+        compact = x.dtype == np.uint8 and preprocessing.whitening is None
+        return preprocessing if compact or isinstance(x, Rows) else None
 
     def stored(self, x):
-        """Training inputs as they wait in memory: compact images, or else what the model sees.
+        """Training inputs as they wait: on disk, as compact images, or as what the model sees.
 
-        To whiten every batch anew would take longer than to learn from it.
+        To whiten every batch anew would take longer than to learn from it; only inputs that do not
+        fit into memory are.
         """
         return self.apply(lambda x: x, x) if self.transform is None else x
 
@@ -145,7 +147,7 @@ class Trainer:
             likelihood,
             self.experiment.preprocessing.total_count,
             settings.posterior_scale,
-            settings.class_prior,
+            self.experiment.class_prior,
             settings.classification_weight,
             settings.top_classes,
             seed=self.settings.seed,

@@ -43,6 +43,8 @@ def train(settings, run_dir, resume=False, source=None):
         class_names=np.array(experiment.source.class_names),
         **experiment.preprocessing.arrays(),
     )
+    if experiment.source.schema is not None:
+        write_json(folder / "schema.json", experiment.source.schema)
     trainer = Trainer(experiment, strategy, folder)
     model, classifier = trainer.run(m1)
     folder.save_model("model.keras", model)

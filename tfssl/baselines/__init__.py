@@ -11,6 +11,7 @@ NAMES = {
     "tsvm": "TSVM",
     "cae": "CAE",
     "label_spreading": "LabelSpreading",
+    "self_training": "SelfTraining",
 }
 CHUNK = 1000
 

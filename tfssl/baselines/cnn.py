@@ -1,6 +1,7 @@
 """A small convolutional network on the labelled images alone."""
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfssl.baselines import supervised
@@ -24,7 +25,7 @@ def fit(experiment, verbose=False):
     )
     height, width, *channels = shape
     image_shape = (height, width, *(channels or [1]))
-    mean, deviation = parts.x_labelled.mean(), parts.x_labelled.std() or 1.0
+    mean, deviation = np.mean(parts.x_labelled), np.std(parts.x_labelled) or 1.0
 
     def standardised(x):
         x = tf.reshape(tf.cast(x, tf.float32), [-1, *image_shape])

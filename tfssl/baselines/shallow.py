@@ -1,4 +1,4 @@
-"""Baselines without a network: nearest neighbour, SVM, TSVM and label spreading, on x itself."""
+"""Baselines without a network: nearest neighbour, SVM, TSVM, label spreading, self-training."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ KERNEL_FEATURES = 1000
 
 
 def fit(name, experiment):
-    """Fit "knn", "svm", "tsvm" or "label_spreading": stored inputs [N, ...] -> [N, K]."""
+    """Fit one of the baselines of this file: stored inputs [N, ...] -> [N, K]."""
     parts, preprocessing = experiment.split, experiment.preprocessing
     x, label = preprocessing(parts.x_labelled).numpy(), parts.label
-    if name in ("tsvm", "label_spreading"):
+    if name in ("tsvm", "label_spreading", "self_training"):
         x_unlabelled = preprocessing(parts.x_unlabelled).numpy()
         x = np.concatenate([x, x_unlabelled])
         label = np.concatenate([label, np.full(len(x_unlabelled), -1)])
@@ -31,6 +31,8 @@ def make_classifier(name, seed, shape):
         from sklearn.semi_supervised import LabelSpreading
 
         return LabelSpreading(kernel="knn", n_neighbors=LABEL_SPREADING_NEIGHBOURS)
+    if name == "self_training":
+        return make_self_training(shape)
     return classifiers.make_classifier(name)
 
 
@@ -43,6 +45,16 @@ def make_tsvm(seed, shape):
 
     pca = PCA(min(PRINCIPAL_COMPONENTS, *shape), svd_solver="covariance_eigh")
     return make_pipeline(pca, TransductiveSVM(n_components=KERNEL_FEATURES, random_state=seed))
+
+
+def make_self_training(shape):
+    """Logistic regression on principal components that takes its surest guesses for labels."""
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    pca = PCA(min(PRINCIPAL_COMPONENTS, *shape), svd_solver="covariance_eigh")
+    return make_pipeline(pca, SelfTrainingClassifier(classifiers.make_classifier("logistic")))
 
 
 def probabilities(classifier, x):

@@ -1,4 +1,4 @@
-"""tf.data pipelines: arrays in memory to batches {"labelled": (x, y), "unlabelled": x}.
+"""tf.data pipelines: inputs in memory or on disk to batches {"labelled": (x, y), "unlabelled": x}.
 
 A set is read as an endless stream of permutations, one per pass, cut into full batches: nothing is
 dropped, any number of examples works, and all batches have one static shape. The order is a pure
@@ -12,6 +12,7 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from tfssl.data.rows import Rows
 from tfssl.errors import expect
 
 # Two streams of one run must not be shuffled alike.
@@ -31,15 +32,15 @@ def unlabelled(x, batch_size, seed, transform=None, start_step=0):
     """Endless batches {"unlabelled": x}, for M1.
 
     Args:
-      x: [N, ...] array.
+      x: [N, ...] array or `Rows`.
       batch_size: rows per batch.
       seed: seed of the order.
       transform: applied to each gathered x, e.g. `Preprocessing`.
       start_step: the first batch to give.
     """
     rows = _shuffled_rows(len(x), batch_size, (seed, UNLABELLED_STREAM), start_step)
-    x, transform = tf.constant(x), transform or _as_float
-    return rows.map(lambda i: {"unlabelled": transform(tf.gather(x, i))}).prefetch(2)
+    gather, transform = _gatherer(x), transform or _as_float
+    return rows.map(lambda i: {"unlabelled": transform(gather(i))}).prefetch(2)
 
 
 def semi_supervised(
@@ -54,8 +55,8 @@ def semi_supervised(
     """Endless batches {"labelled": (x, y), "unlabelled": x}, y one-hot.
 
     Args:
-      labelled: (x, label), arrays [N_l, ...] and [N_l] of integers.
-      unlabelled: x, [N_u, ...] array, or None to train on labels alone.
+      labelled: (x, label), [N_l, ...] array or `Rows`, and [N_l] array of integers.
+      unlabelled: x, [N_u, ...] array or `Rows`, or None to train on labels alone.
       num_classes: K.
       batch_sizes: rows (labelled, unlabelled) per batch.
       seed: seed of the order.
@@ -63,16 +64,16 @@ def semi_supervised(
       start_step: the first batch to give.
     """
     transform = transform or _as_float
-    x_labelled, labels = tf.constant(labelled[0]), tf.constant(labelled[1])
+    gather_labelled, labels = _gatherer(labelled[0]), tf.constant(labelled[1])
 
     def labelled_part(i):
         y = tf.one_hot(tf.gather(labels, i), num_classes)
-        return transform(tf.gather(x_labelled, i)), y
+        return transform(gather_labelled(i)), y
 
     rows = _shuffled_rows(len(labels), batch_sizes[0], (seed, LABELLED_STREAM), start_step)
     if unlabelled is None:
         return rows.map(lambda i: {"labelled": labelled_part(i)}).prefetch(2)
-    x_unlabelled = tf.constant(unlabelled)
+    gather_unlabelled = _gatherer(unlabelled)
     more_rows = _shuffled_rows(
         len(unlabelled), batch_sizes[1], (seed, UNLABELLED_STREAM), start_step
     )
@@ -80,7 +81,7 @@ def semi_supervised(
     def batch(i, j):
         return {
             "labelled": labelled_part(i),
-            "unlabelled": transform(tf.gather(x_unlabelled, j)),
+            "unlabelled": transform(gather_unlabelled(j)),
         }
 
     return tf.data.Dataset.zip(rows, more_rows).map(batch).prefetch(2)
@@ -88,13 +89,26 @@ def semi_supervised(
 
 def evaluation(x, labels, num_classes, batch_size, transform=None):
     """One pass in order, remainder included, as M2 evaluates it: both bounds on the same x."""
-    transform = transform or _as_float
+    gather, transform = _gatherer(x), transform or _as_float
 
-    def batch(x, label):
-        x = transform(x)
+    def batch(i, label):
+        x = transform(gather(i))
         return {"labelled": (x, tf.one_hot(label, num_classes)), "unlabelled": x}
 
-    return tf.data.Dataset.from_tensor_slices((x, labels)).batch(batch_size).map(batch)
+    return tf.data.Dataset.from_tensor_slices((range(len(x)), labels)).batch(batch_size).map(batch)
+
+
+def _gatherer(x):
+    """Row numbers [n] -> these rows of x, from memory or from disk."""
+    if not isinstance(x, Rows):
+        x = tf.constant(x)
+        return lambda i: tf.gather(x, i)
+
+    def read(i):
+        rows = tf.numpy_function(x.__getitem__, [i], x.dtype, stateful=False)
+        return tf.ensure_shape(rows, [*i.shape, *x.shape[1:]])
+
+    return read
 
 
 def _as_float(x):

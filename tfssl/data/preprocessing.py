@@ -45,7 +45,7 @@ class Preprocessing:
         """Choose shift, scale and whitening; `x` are training inputs, and only they are looked at.
 
         Args:
-          x: [N, ...] training inputs.
+          x: [N, ...] training inputs, an array or `Rows`.
           levels: grey levels above black of image data, else None.
           likelihood: the model's p(x|...).
           whitening: how many principal components to keep, an integer, or which share of the
@@ -76,23 +76,28 @@ class Preprocessing:
             plain = plain._standardised(x)
         if whitening is None:
             return plain
-        chunks = (
-            plain.scaled(x[first : first + CHUNK], np.float64).numpy()
-            for first in range(0, len(x), CHUNK)
-        )
         centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
         # One scale for all of x tells what is large from what is small: it must stay so.
         equalise = likelihood != "isotropic"
-        return replace(plain, whitening=Whitening.fit(chunks, centre, whitening, equalise))
+        return replace(
+            plain, whitening=Whitening.fit(plain._chunks(x), centre, whitening, equalise)
+        )
 
     def _standardised(self, x):
         """The same with zero mean and unit variance of every feature of x."""
-        values = self.scaled(x, np.float64).numpy()
+        mean = sum(values.sum(axis=0) for values in self._chunks(x)) / len(x)
+        variance = sum(((values - mean) ** 2).sum(axis=0) for values in self._chunks(x)) / len(x)
         # A constant feature carries nothing: it becomes 0 rather than a division by 0. Its
         # deviation need not be 0 exactly, because the mean is rounded.
-        varies = np.ptp(values, axis=0) > 0
-        deviation = np.where(varies, values.std(axis=0), 1.0)
-        return replace(self, shift=values.mean(axis=0), scale=deviation)
+        low = np.minimum.reduce([values.min(axis=0) for values in self._chunks(x)])
+        high = np.maximum.reduce([values.max(axis=0) for values in self._chunks(x)])
+        deviation = np.where(high > low, np.sqrt(variance), 1.0)
+        return replace(self, shift=mean, scale=deviation)
+
+    def _chunks(self, x):
+        """The scaled inputs, float64 [n, P] at a time."""
+        for first in range(0, len(x), CHUNK):
+            yield self.scaled(x[first : first + CHUNK], np.float64).numpy()
 
     @property
     def dim(self):
@@ -158,6 +163,10 @@ class Preprocessing:
             shape=x.shape,
         )
         expect(x.dtype.kind in "fiub", f"{where}: inputs must be numbers", dtype=str(x.dtype))
+        for first in range(0, len(x), CHUNK):
+            self._check_values(x[first : first + CHUNK], where)
+
+    def _check_values(self, x, where):
         largest = np.finfo(np.float32).max
         expect(
             x.dtype.kind != "f" or bool((np.abs(x) <= largest).all()),

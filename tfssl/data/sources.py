@@ -1,7 +1,10 @@
-"""Data sets by name or path: embedded digits, the paper's image sets, the user's own .npz.
+"""Data sets by name or path: embedded digits, the paper's image sets, the user's own.
 
 `load_source("mnist")` looks for `mnist.npz` (x_train, y_train, x_test, y_test) in the folder that
-the environment variable TFSSL_DATA_DIR names, then asks TensorFlow Datasets, which downloads it.
+the environment variable TFSSL_DATA_DIR names, then asks TensorFlow Datasets, which downloads it;
+`load_source("tfds:cifar10")` asks for any other of its sets. A path is one of an .npz file, a
+folder of pictures (`images`), a table (`tables`), TFRecords (`records`) or a folder with x.npy and
+y.npy, which may be larger than memory.
 """
 
 import os
@@ -26,16 +29,19 @@ TFDS_NAMES = {
 
 @dataclass(frozen=True)
 class Source:
-    """A data set in memory. A label of -1 means "no label".
+    """A data set. A label of -1 means "no label".
 
     Attributes:
       name: what to call it.
-      x: [N, ...] training inputs, uint8 images or features in float32 or float64.
+      x: [N, ...] training inputs, uint8 images or features in float32 or float64; a memory map if
+        they stay on disk.
       label: [N] integers in {-1, 0, ..., num_classes - 1}.
       x_test, label_test: the data set's own test points, perhaps none.
       class_names: one per class.
       levels: grey levels above black (255 for uint8 images, 16 for the digits); None for features
         that are not images.
+      schema: how files were read, plain data by which new ones are read alike, see `new_inputs`;
+        None for arrays, which are taken as they are.
     """
 
     name: str
@@ -45,6 +51,7 @@ class Source:
     label_test: np.ndarray
     class_names: tuple[str, ...]
     levels: int | None
+    schema: dict | None = None
 
     @property
     def num_classes(self):
@@ -58,22 +65,53 @@ class Source:
         return shape if self.levels is not None and pictorial else None
 
 
-def load_source(name):
-    """A named data set, or the .npz file at the path `name`."""
+def load_source(
+    name, label=None, drop=(), image_size=None, colour=None, memory_limit_mb=1000, **_others
+):
+    """A named data set, or the one at the path `name`.
+
+    Args:
+      name: a name or a path, as above.
+      label, drop, image_size, colour, memory_limit_mb: as in `DataSettings`, for the formats that
+        they concern; its other settings are not used.
+    """
+    folder = os.environ.get("TFSSL_DATA_DIR")
     if name == "digits":
         return _digits()
+    if name in TFDS_NAMES and folder and (Path(folder) / f"{name}.npz").exists():
+        return replace(_from_file(Path(folder) / f"{name}.npz"), name=name)
+    if name in TFDS_NAMES or name.startswith("tfds:"):
+        from tfssl.data import catalogue
+
+        tfds_name, label_key = TFDS_NAMES.get(name, (name.removeprefix("tfds:"), label))
+        return catalogue.load(name, tfds_name, label_key, folder)
     if name.endswith(".npz"):
         return _from_file(Path(name))
+    try:
+        return _from_path(Path(name), label, drop, (image_size, colour, memory_limit_mb))
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}.") from None
+
+
+def _from_path(path, label, drop, pictures):
+    """The user's own files; `pictures` are the last arguments of `images.load`."""
+    from tfssl.data import arrays, images, records, tables
+
+    known = path.suffix in (*tables.SUFFIXES, *records.SUFFIXES)
     expect(
-        name in TFDS_NAMES,
-        f"the data set must be one of {', '.join(['digits', *TFDS_NAMES])} or the path of an .npz "
-        "file",
-        name=name,
+        path.exists() and (known or path.is_dir()),
+        f"the data set must be one of {', '.join(['digits', *TFDS_NAMES])}, tfds:NAME, or the path "
+        "of an .npz file, an image folder, a .csv, .tsv or .parquet table or a .tfrecord file",
+        name=str(path),
+        exists=path.exists(),
     )
-    folder = os.environ.get("TFSSL_DATA_DIR")
-    if folder and (Path(folder) / f"{name}.npz").exists():
-        return replace(_from_file(Path(folder) / f"{name}.npz"), name=name)
-    return _from_tfds(name, folder)
+    if path.suffix in tables.SUFFIXES or (path.is_dir() and tables.table_file(path, "train")):
+        return tables.load(path, label, drop)
+    if records.record_files(path):
+        return records.load(path, label, *pictures)
+    if (path / "x.npy").exists():
+        return arrays.load(path, memory_limit_mb=pictures[-1])
+    return images.load(path, *pictures)
 
 
 def read_inputs(path):
@@ -85,6 +123,15 @@ def read_inputs(path):
     arrays = _read_npz(path) if path.suffix == ".npz" else {"x": _read_npy(path)}
     expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
     return arrays["x"]
+
+
+def check_classes(names, where, rule):
+    """Fail unless there are at least two classes."""
+    expect(
+        len(names) >= 2,
+        f"{where} must have labels of at least two classes: {rule}",
+        classes=list(names),
+    )
 
 
 def _digits():
@@ -103,8 +150,11 @@ def _digits():
 
 
 def _from_file(path):
+    return from_arrays(_read_npz(path), path)
+
+
+def from_arrays(arrays, path):
     """x, y (y = -1 for "no label") and perhaps x_test, y_test, class_names; or x_train, y_train."""
-    arrays = _read_npz(path)
     suffix = "_train" if "x_train" in arrays else ""
     x_key, y_key = f"x{suffix}", f"y{suffix}"
     expect(
@@ -176,7 +226,13 @@ def _check_pair(x, label, where, empty=False):
         f"{where}: labels must be 0, 1, ... or -1 for no label",
         smallest=int(label.min(initial=NO_LABEL)),
     )
-    if x.dtype != np.uint8:
+    if isinstance(x, np.memmap):  # it stays as it is, and its values are checked before training
+        expect(
+            x.dtype in (np.uint8, np.float32, np.float64),
+            f"{where}: inputs on disk must be uint8, float32 or float64",
+            dtype=str(x.dtype),
+        )
+    elif x.dtype != np.uint8:
         with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf and is refused
             finite = np.isfinite(x.astype(np.float32))
             # Numbers far from 0 keep the digits that tell them apart until they are centred.
@@ -211,39 +267,3 @@ def _read_npy(path):
         raise InputError(f"{path} is not a valid .npy file: {error}.") from None
     expect(isinstance(array, np.ndarray), f"{path} must hold one array", found=type(array).__name__)
     return array
-
-
-def _from_tfds(name, folder):
-    import tensorflow_datasets as tfds
-
-    tfds_name, label_key = TFDS_NAMES[name]
-    try:
-        builder = tfds.builder(tfds_name, data_dir=folder)
-        builder.download_and_prepare()
-        parts = {
-            split: tfds.as_numpy(builder.as_dataset(split, batch_size=-1))
-            for split in ("train", "test")
-        }
-    except Exception as error:  # the network, the disk, a checksum: TFDS has no common error
-        raise InputError(
-            f"cannot load {name}: no {name}.npz in TFSSL_DATA_DIR, and TensorFlow Datasets could "
-            f"not prepare it ({type(error).__name__}: {str(error).partition(chr(10))[0]}). "
-            f"Put {name}.npz with x_train, y_train, x_test, y_test into a folder and set "
-            "TFSSL_DATA_DIR to it, or connect to the network."
-        ) from None
-    arrays = {}
-    for split, values in parts.items():
-        arrays[split] = (_drop_grey_axis(values["image"]), values[label_key].astype(np.int64))
-    return Source(
-        name=name,
-        x=arrays["train"][0],
-        label=arrays["train"][1],
-        x_test=arrays["test"][0],
-        label_test=arrays["test"][1],
-        class_names=tuple(builder.info.features[label_key].names),
-        levels=255,
-    )
-
-
-def _drop_grey_axis(images):
-    return images[..., 0] if images.shape[-1] == 1 else images

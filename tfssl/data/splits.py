@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfssl.data.rows import joined, take
 from tfssl.data.sources import NO_LABEL
 from tfssl.errors import expect
 
 
 @dataclass(frozen=True)
 class Split:
-    """The parts of a data set; `rows` gives their row numbers in the source, for the record."""
+    """The parts of a data set; `rows` gives their row numbers in the source, for the record.
+
+    Inputs are arrays, or `Rows` of a source that stays on disk.
+    """
 
     x_labelled: np.ndarray
     label: np.ndarray
@@ -27,7 +31,7 @@ class Split:
     @property
     def x_train(self):
         """Every training input, labelled first: what M1 learns from. [N, ...]."""
-        return np.concatenate([self.x_labelled, self.x_unlabelled])
+        return joined(self.x_labelled, self.x_unlabelled)
 
 
 def split(source, num_labelled, num_validation, num_test, seed, validation_seed=None):
@@ -71,22 +75,23 @@ def split(source, num_labelled, num_validation, num_test, seed, validation_seed=
     _check_every_class(source.label[labelled], source.class_names)
     held_out = np.concatenate([test, validation, labelled])
     unlabelled = rng.permutation(np.setdiff1d(np.arange(len(source.x)), held_out))
-    x_test = source.x_test if own_test else source.x[test]
-    label_test = source.label_test if own_test else source.label[test]
-    keep = label_test != NO_LABEL
+    x_test, label_test = source.x, source.label
+    if own_test:
+        x_test, label_test = source.x_test, source.label_test
+        test = np.flatnonzero(label_test != NO_LABEL)
     return Split(
-        x_labelled=source.x[labelled],
+        x_labelled=take(source.x, labelled),
         label=source.label[labelled],
-        x_unlabelled=source.x[unlabelled],
-        x_validation=source.x[validation],
+        x_unlabelled=take(source.x, unlabelled),
+        x_validation=take(source.x, validation),
         label_validation=source.label[validation],
-        x_test=x_test[keep],
-        label_test=label_test[keep],
+        x_test=take(x_test, test),
+        label_test=label_test[test],
         rows={
             "labelled": labelled,
             "unlabelled": unlabelled,
             "validation": validation,
-            "test": np.flatnonzero(keep) if own_test else test,
+            "test": test,
         },
     )
 

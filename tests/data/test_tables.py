@@ -1,0 +1,156 @@
+"""Tables: numbers, categories, missing values, labels; the same for new rows; bad tables."""
+
+import json
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tfssl.data import tables
+from tfssl.data.new_inputs import read_new
+from tfssl.data.sources import load_source
+from tfssl.errors import InputError
+
+TABLE = """age,colour,size,species
+1,red,0.5,cat
+,blue,1.5,dog
+4,,2.5,
+7,red,3.5,cat
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "animals.csv").write_text(TABLE)
+    return tmp_path / "animals.csv"
+
+
+EXPECTED = [  # age, age missing, colour=blue, colour=red, size
+    [1, 0, 0, 1, 0.5],
+    [4, 1, 1, 0, 1.5],  # the mean of 1, 4 and 7
+    [4, 0, 0, 0, 2.5],
+    [7, 0, 0, 1, 3.5],
+]
+
+
+def test_columns_become_features(path):
+    source = load_source(str(path), label="species")
+    np.testing.assert_array_equal(source.x, EXPECTED)
+    np.testing.assert_array_equal(source.label, [0, 1, -1, 0])
+    assert source.class_names == ("cat", "dog")
+    assert (source.name, source.levels, source.image_shape) == ("animals", None, None)
+    names = tables.feature_names(source.schema)
+    assert names == ["age", "age missing", "colour=blue", "colour=red", "size"]
+
+
+def test_parquet_gives_what_csv_gives(path):
+    columns = {
+        "age": [1, None, 4, 7],
+        "colour": pyarrow.array(["red", "blue", None, "red"]).dictionary_encode(),
+        "size": [0.5, 1.5, 2.5, 3.5],
+        "species": ["cat", "dog", None, "cat"],
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), path.with_suffix(".parquet"))
+    source = load_source(str(path.with_suffix(".parquet")), label="species")
+    np.testing.assert_array_equal(source.x, EXPECTED)
+    assert source.schema == load_source(str(path), label="species").schema
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters_and_a_byte_order_mark(path, delimiter):
+    path.write_text("\ufeff" + TABLE.replace(",", delimiter), encoding="utf-8")
+    np.testing.assert_array_equal(load_source(str(path), label="species").x, EXPECTED)
+
+
+def test_train_and_test_files_in_a_folder(path):
+    path.rename(path.with_name("train.csv"))
+    path.with_name("test.csv").write_text("species,size,colour,age\ndog,9,green,\n")
+    source = load_source(str(path.parent), label="species")
+    np.testing.assert_array_equal(source.x_test, [[4, 1, 0, 0, 9]])  # green was never seen
+    np.testing.assert_array_equal(source.label_test, [1])
+
+
+def test_new_rows_are_read_alike_from_plain_data(path, tmp_path):
+    schema = json.loads(json.dumps(load_source(str(path), label="species").schema))
+    (tmp_path / "new.csv").write_text("colour,extra,size,age\nred,x,1,2\ngreen,y,,\n")
+    (tmp_path / "old.csv").write_text("colour,size,age\nred,1,old\n")
+    with pytest.raises(InputError, match=r"the column `age` must be numbers.*found='old'"):
+        read_new(tmp_path / "old.csv", schema)
+    x, names = read_new(tmp_path / "new.csv", schema)
+    np.testing.assert_array_equal(x, [[2, 0, 0, 1, 1], [4, 1, 0, 0, 2]])
+    assert names == ["0", "1"]
+    (tmp_path / "less.csv").write_text("colour,size\nred,1\n")
+    with pytest.raises(InputError, match=r"every column of the training table.*\['age'\]"):
+        read_new(tmp_path / "less.csv", schema)
+
+
+def test_classes_are_in_natural_order_and_label_is_a_usual_name(tmp_path):
+    (tmp_path / "t.csv").write_text("x,class\n1,10\n2,9\n3,\n")
+    assert load_source(str(tmp_path / "t.csv")).class_names == ("9", "10")
+
+
+def test_columns_can_be_left_out(tmp_path):
+    names = "".join(f"{i},name {i},{'ab'[i % 2]}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text("x,who,label\n" + names)
+    with pytest.raises(InputError, match=r"`who` must hold numbers, or up to 50 cat.*data\.drop"):
+        load_source(str(tmp_path / "t.csv"))
+    assert load_source(str(tmp_path / "t.csv"), drop=["who"]).x.shape == (60, 1)
+    with pytest.raises(InputError, match=r"data\.drop must name columns.*\['whom'\]"):
+        load_source(str(tmp_path / "t.csv"), drop=["whom"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must have rows"),
+        ("x,label\n", "must have rows"),
+        ("x,kind\n1,a\n", r"must have a label column.*columns=\['x', 'kind'\].*--label"),
+        ("x,label\n1,\n2,\n", r"at least two classes.*classes=\[\]"),
+        ("x,label\n1,a\n2,a\n", r"at least two classes.*classes=\['a'\]"),
+        ("x,x,label\n1,1,a\n2,2,b\n", r"its own name.*repeated=\['x'\]"),
+        ("x,label\n1,a\n2\n", "every row must have 2 cells.*row=3"),
+        ("label\na\nb\n", "must have columns besides the label"),
+        ("x,label\n,a\n,b\n", "must have columns besides the label"),
+        ("x,label\ninf,a\n1,b\n", "`x` must hold finite numbers.*largest=inf"),
+        ('x,label\n"1,a\n2,b\n', "is not a valid table"),
+    ],
+)
+def test_bad_tables_are_explained(text, message, tmp_path):
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_source(str(tmp_path / "bad.csv"))
+
+
+def test_files_that_are_no_tables(tmp_path):
+    for name in ("a.csv", "a.parquet"):
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00PK\x03\x04" * 9)
+        with pytest.raises(InputError, match="is not a valid"):
+            load_source(str(tmp_path / name))
+    columns = pyarrow.table({"x": [[1], [2]], "label": ["a", "b"]})
+    pyarrow.parquet.write_table(columns, tmp_path / "lists.parquet")
+    with pytest.raises(InputError, match=r"`x` must hold numbers or text.*data\.drop"):
+        load_source(str(tmp_path / "lists.parquet"))
+
+
+cells = st.text(st.characters(codec="utf-8"), max_size=5) | st.floats().map(str)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.lists(st.tuples(cells, cells, st.sampled_from(["a", "b", ""])), max_size=8))
+def test_any_cells_load_or_raise_an_input_error(rows, tmp_path_factory):
+    import csv
+
+    path = tmp_path_factory.mktemp("any") / "any.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("one", "two", "label"), *rows])
+    try:
+        source = load_source(str(path))
+    except InputError:
+        return
+    assert len(source.x) == len(rows)
+    assert np.isfinite(source.x).all()
+    again, _ = read_new(path, source.schema)
+    np.testing.assert_array_equal(again, source.x)
