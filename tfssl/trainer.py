@@ -14,9 +14,10 @@ from tfssl.callbacks import (
     Pictures,
     SelectedWeights,
     ShowProgress,
-    StopOnNaN,
+    StopOnDivergence,
     TruncateLater,
     averaged_variables,
+    explain_divergence,
 )
 from tfssl.data import pipelines
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
@@ -196,13 +197,14 @@ class Trainer:
         settings = self.settings.m2
         steps_per_call = largest_divisor(settings.supervised_steps, MAX_STEPS_PER_CALL)
         self.compile(m2, settings.learning_rate, steps_per_call)
-        m2.fit(
-            devices.distribute(batches, self.strategy),
-            steps_per_epoch=settings.supervised_steps,
-            callbacks=[StopOnNaN()],
-            shuffle=False,
-            verbose=0,
-        )
+        with explain_divergence("m2 on labels alone", m2, settings.supervised_steps):
+            m2.fit(
+                devices.distribute(batches, self.strategy),
+                steps_per_epoch=settings.supervised_steps,
+                callbacks=[StopOnDivergence()],
+                shuffle=False,
+                verbose=0,
+            )
 
     def validation(self, x, settings, transform):
         """One pass over the validation points, or None if there are none."""
@@ -248,17 +250,18 @@ class Trainer:
             callbacks.append(self.selected)
         if done < epochs:
             start_step = done * steps * self.strategy.num_replicas_in_sync
-            network.fit(
-                devices.distribute(batches(start_step), self.strategy),
-                steps_per_epoch=steps,
-                initial_epoch=done,
-                epochs=epochs,
-                validation_data=validation,
-                validation_freq=settings.evaluate_every,
-                callbacks=[*callbacks, checkpoint],
-                shuffle=False,
-                verbose=0,
-            )
+            with explain_divergence(stage, network, all_steps // settings.epochs, checkpoint.path):
+                network.fit(
+                    devices.distribute(batches(start_step), self.strategy),
+                    steps_per_epoch=steps,
+                    initial_epoch=done,
+                    epochs=epochs,
+                    validation_data=validation,
+                    validation_freq=settings.evaluate_every,
+                    callbacks=[*callbacks, checkpoint],
+                    shuffle=False,
+                    verbose=0,
+                )
         for weight, average in averaged_variables(network):
             weight.assign(average)
         self.history[stage] = checkpoint.history
@@ -293,7 +296,7 @@ class Trainer:
         return path is not None and path.exists()
 
     def callbacks(self, stage, whole):
-        callbacks = [AveragedWeights(), StopOnNaN()]
+        callbacks = [AveragedWeights(), StopOnDivergence()]
         if stage == "m2" and self.settings.m2.top_classes is not None:
             callbacks.append(TruncateLater(self.settings.m2.full_enumeration))
         if self.verbose:

@@ -5,12 +5,12 @@ the environment variable TFSSL_DATA_DIR names, then asks TensorFlow Datasets, wh
 """
 
 import os
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from tfssl.archives import read_array, read_arrays
 from tfssl.errors import InputError, expect
 
 NO_LABEL = -1
@@ -82,7 +82,7 @@ def read_inputs(path):
     expect(
         path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path)
     )
-    arrays = _read_npz(path) if path.suffix == ".npz" else {"x": _read_npy(path)}
+    arrays = read_arrays(path) if path.suffix == ".npz" else {"x": read_array(path)}
     expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
     return arrays["x"]
 
@@ -104,7 +104,7 @@ def _digits():
 
 def _from_file(path):
     """x, y (y = -1 for "no label") and perhaps x_test, y_test, class_names; or x_train, y_train."""
-    arrays = _read_npz(path)
+    arrays = read_arrays(path)
     suffix = "_train" if "x_train" in arrays else ""
     x_key, y_key = f"x{suffix}", f"y{suffix}"
     expect(
@@ -188,29 +188,6 @@ def _check_pair(x, label, where, empty=False):
             not_finite=int((~finite).sum()),
         )
     return x, label
-
-
-def _read_npz(path):
-    try:
-        # Opened here, because NumPy leaves a file it cannot read open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
-        raise InputError(f"{path} is not a valid .npz file: {error}.") from None
-
-
-def _read_npy(path):
-    try:
-        with open(path, "rb") as file:
-            array = np.load(file, allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path} is not a valid .npy file: {error}.") from None
-    expect(isinstance(array, np.ndarray), f"{path} must hold one array", found=type(array).__name__)
-    return array
 
 
 def _from_tfds(name, folder):

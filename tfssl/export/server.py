@@ -11,7 +11,6 @@ request, so a newly exported version takes over without a restart. Bad requests 
 
 import asyncio
 import contextlib
-import json
 import socket
 import sys
 import threading
@@ -29,6 +28,7 @@ from fastapi.responses import JSONResponse
 from tfssl.errors import InputError, expect
 from tfssl.export import rest
 from tfssl.export.versions import Version, check_name, versions
+from tfssl.files import read_json
 
 APP = "kserve.model_server:app"
 MOST_DROPPED = 2**28
@@ -130,7 +130,7 @@ class ServedVersion(Model):
 
 def read_inputs(signatures, card):
     """{signature: {input: `rest.Input`}}; ranges are the model card's, if there is one."""
-    known = json.loads(card.read_text(encoding="utf-8"))["signatures"] if card.is_file() else {}
+    known = read_json(card).get("signatures", {}) if card.is_file() else {}
     known["serving_default"] = known.get("classify", {})
     found = {}
     for name, function in signatures.items():
