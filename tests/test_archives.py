@@ -101,16 +101,18 @@ def test_names_that_lead_out_of_an_archive_are_refused(name, tmp_path):
         archives.read_arrays(tmp_path / "a.npz")
 
 
-@pytest.mark.parametrize("file", ["model.keras", "preprocessing.npz", "classifier.skops"])
+READERS = {
+    "model.keras": lambda folder: runs.RunFolder(folder).load_model("model.keras"),
+    "preprocessing.npz": lambda folder: runs.RunFolder(folder).preprocessing(),
+    "classifier.skops": lambda folder: runs.load_classifier(folder / "classifier.skops"),
+}
+
+
+@pytest.mark.parametrize("file", READERS)
 def test_every_archive_of_a_run_is_checked(file, copy, monkeypatch):
     monkeypatch.setattr(archives, "memory", lambda: 100)
     with pytest.raises(InputError, match=f"{file} must unpack to at most half"):
-        if file == "model.keras":
-            runs.RunFolder(copy).load_model(file)
-        elif file == "preprocessing.npz":
-            runs.RunFolder(copy).preprocessing()
-        else:
-            runs.load_classifier(copy / file)
+        READERS[file](copy)
 
 
 def change_model(path, change):
@@ -137,7 +139,7 @@ HOSTILE = {
         lambda c: c.update(module="builtins", class_name="exec", registered_name="exec"),
         "must hold one of tfssl>M1",
     ),
-    "a Lambda layer": (lambda c: LAMBDA, "must hold one of tfssl>M1"),
+    "a Lambda layer": (lambda _: LAMBDA, "must hold one of tfssl>M1"),
     "an object among the settings": (
         lambda c: c["config"].update(hidden_units=LAMBDA),
         "must hold plain settings",
@@ -155,8 +157,8 @@ HOSTILE = {
         "must hold networks of whole sizes",
     ),
     "an unknown setting": (lambda c: c["config"].update(surprise=1), "is damaged"),
-    "no settings": (lambda c: {"registered_name": "tfssl>M1"}, "is damaged"),
-    "deep nesting": (lambda c: DEEP, "is damaged"),
+    "no settings": (lambda _: {"registered_name": "tfssl>M1"}, "is damaged"),
+    "deep nesting": (lambda _: DEEP, "is damaged"),
 }
 
 
@@ -195,7 +197,7 @@ def test_json_files_have_a_bound(tmp_path, monkeypatch):
         files.read_json(tmp_path / "a.json")
 
 
-@pytest.mark.parametrize("file", ["model.keras", "preprocessing.npz", "classifier.skops"])
+@pytest.mark.parametrize("file", READERS)
 def test_no_part_of_a_file_passes_for_the_whole(file, copy):
     """Cut off anywhere, as by a copy that did not end."""
     whole = (copy / file).read_bytes()

@@ -1,6 +1,5 @@
 """Keras callbacks: averaged weights, exact checkpoints, progress, pictures in TensorBoard."""
 
-import contextlib
 import json
 import time
 
@@ -11,18 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tfssl.archives import damaged, read_arrays
-from tfssl.errors import InputError
 from tfssl.files import atomic_path
-from tfssl.models.base import NOT_FINITE
-
-
-class DivergenceError(InputError):
-    """The loss is no longer a number, or absurdly large."""
-
-
-ADVICE = "Lower the learning rate, or check the data for extreme values."
-# A term of the loss this many times as large as a model's that has learned nothing has diverged.
-ABSURD = 10.0
 
 
 def averaged_variables(model):
@@ -166,64 +154,6 @@ class Checkpoint(keras.callbacks.Callback):
 
 def _state(model):
     return [*model.variables, *model.optimizer.variables]
-
-
-@contextlib.contextmanager
-def explain_divergence(stage, model, steps, checkpoint=None):
-    """Turn the error of a step that is not finite into a `DivergenceError` that says what and when.
-
-    Args:
-      stage: what is being trained.
-      model: the network, whose step failed.
-      steps: the length of an epoch.
-      checkpoint: the file of the last good state, if there may be one.
-    """
-    try:
-        yield
-    except tf.errors.InvalidArgumentError as error:
-        if NOT_FINITE not in error.message:
-            raise
-        step = int(model.optimizer.iterations)  # it has not been counted
-        terms = ", ".join(model.faulty_terms()) or "the gradient of a finite loss"
-        kept = ""
-        if checkpoint is not None and checkpoint.exists():
-            kept = f" The last good state is kept in {checkpoint}."
-        raise DivergenceError(
-            f"training of {stage} diverged at step {step + 1}, in epoch {step // steps + 1}: "
-            f"{terms} not finite.{kept} {ADVICE}"
-        ) from None
-
-
-class StopOnDivergence(keras.callbacks.Callback):
-    """Stop with a clear error, before a checkpoint is written, when the loss is of no use.
-
-    That is when a term of an epoch is not finite, or when one is absurd, see `ABSURD`, for a tenth
-    of all epochs on end or in the last one: a shorter excursion may heal.
-    """
-
-    def on_train_begin(self, logs=None):
-        self._absurd_epochs = 0
-
-    def on_epoch_end(self, epoch, logs=None):
-        logs = logs or {}
-        bad = [name for name, value in logs.items() if not np.isfinite(value)]
-        if bad:
-            raise DivergenceError(
-                f"training diverged in epoch {epoch + 1}: {', '.join(bad)} not finite. {ADVICE}"
-            )
-        limit = ABSURD * self.model.chance_loss
-        # The loss itself also holds the weights' prior and alpha, which know no such limit.
-        terms = [n for n in self.model.loss_names if n not in ("loss", "weight_prior")]
-        absurd = {name: logs[name] for name in terms if logs[name] > limit}
-        self._absurd_epochs = self._absurd_epochs + 1 if absurd else 0
-        epochs = self.params["epochs"]
-        last = epoch + 1 == epochs
-        if absurd and (last or self._absurd_epochs >= max(1.0, epochs / 10)):
-            values = ", ".join(f"{name} is {value:.3g}" for name, value in absurd.items())
-            raise DivergenceError(
-                f"training diverged by epoch {epoch + 1}: {values}, and a model that has learned "
-                f"nothing would lose {self.model.chance_loss:.3g} nats. {ADVICE}"
-            )
 
 
 class ShowProgress(keras.callbacks.Callback):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tfssl.config import dump_settings, with_changes
 from tfssl.errors import InputError
-from tfssl.files import read_json, write_json
+from tfssl.files import read_json, remove_temporaries, write_json
 from tfssl.locks import locked
 
 THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
@@ -121,6 +121,7 @@ def _run(cell, folder, log=None):
     with locked(folder / f".{cell.name}.lock", cell.title):
         if path_of(cell, folder).exists():  # by another process, since this one looked
             return
+        remove_temporaries(folder, f"-{cell.name}.json")
         began = time.monotonic()
         result = cell.work()
         result["seconds"] = round(time.monotonic() - began, 2)

@@ -34,9 +34,9 @@ def atomic_path(path):
             temporary.unlink(missing_ok=True)
 
 
-def remove_temporaries(folder):
-    """Remove what killed processes left of `atomic_path`; only one that holds the folder may."""
-    for path in Path(folder).rglob(f"{TEMPORARY}*"):
+def remove_temporaries(folder, name=""):
+    """Remove what killed processes left of files called `name`; only who holds these may."""
+    for path in Path(folder).rglob(f"{TEMPORARY}*{name}"):
         path.unlink(missing_ok=True)
 
 

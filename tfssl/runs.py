@@ -17,6 +17,7 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 """
 
 import contextlib
+import glob
 import os
 import platform
 import shutil
@@ -78,6 +79,8 @@ class RunFolder:
         # It appears with its first two files in it, or a killed process could leave a folder that
         # is no run and yet in the way of one.
         made = cls(folder.path.with_name(f"{TEMPORARY}{os.getpid()}-{folder.path.name}"))
+        for abandoned in folder.path.parent.glob(f"{TEMPORARY}*-{glob.escape(folder.path.name)}"):
+            shutil.rmtree(abandoned, ignore_errors=True)
         try:
             made.path.mkdir(parents=True)
             write_json(made / "settings.json", dump_settings(settings))

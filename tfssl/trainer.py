@@ -14,12 +14,11 @@ from tfssl.callbacks import (
     Pictures,
     SelectedWeights,
     ShowProgress,
-    StopOnDivergence,
     TruncateLater,
     averaged_variables,
-    explain_divergence,
 )
 from tfssl.data import pipelines
+from tfssl.divergence import StopOnDivergence, explain_divergence
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
 from tfssl.optimizers import FusedAdam, HoldThenDecay
 from tfssl.projector import write_embeddings
@@ -27,6 +26,7 @@ from tfssl.projector import write_embeddings
 MAX_STEPS_PER_CALL = 64
 NUM_PICTURES = 10
 NUM_EMBEDDINGS = 1000
+NUM_FOR_CHANCE = 1000
 
 
 class Trainer:
@@ -91,7 +91,8 @@ class Trainer:
         epoch = plan_epoch(len(x), settings.m1.batch_size)
         m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * epoch[0]
         validation = self.validation(self.stored(parts.x_validation), settings.m1, transform)
-        self.fit("m1", m1, m1, settings.m1, batches, epoch, validation)
+        chance = self.chance(m1, x, transform)
+        self.fit("m1", m1, m1, settings.m1, batches, epoch, validation, chance)
         return m1
 
     @property
@@ -178,8 +179,9 @@ class Trainer:
                 labelled, None, m2.num_classes, batch_sizes, self.settings.seed, transform
             )
 
+        chance = self.chance(m2, labelled[0], transform)
         if settings.supervised_steps and not self.has_checkpoint("m2"):
-            self.warm_start(m2, supervised_batches())
+            self.warm_start(m2, supervised_batches(), chance)
         validation = None
         if len(parts.x_validation):
             validation = self.validation(stored(parts.x_validation), settings, transform)
@@ -187,9 +189,15 @@ class Trainer:
             epoch = plan_epoch(len(parts.label), settings.labelled_batch_size)
         else:
             epoch = plan_epoch(len(unlabelled), settings.batch_size)
-        self.fit("m2", m2, whole, settings, batches, epoch, validation)
+        self.fit("m2", m2, whole, settings, batches, epoch, validation, chance)
 
-    def warm_start(self, m2, batches):
+    @staticmethod
+    def chance(network, x, transform):
+        """What the network would lose on `stored` inputs if it learned nothing, in nats."""
+        x = x[:NUM_FOR_CHANCE]
+        return network.chance_loss(x if transform is None else transform(x).numpy())
+
+    def warm_start(self, m2, batches, chance):
         """Train M2 on labels alone: q(y|x) then starts from the labels, not from chance.
 
         It is short, so an interrupted run repeats it; the result is the same.
@@ -201,7 +209,7 @@ class Trainer:
             m2.fit(
                 devices.distribute(batches, self.strategy),
                 steps_per_epoch=settings.supervised_steps,
-                callbacks=[StopOnDivergence()],
+                callbacks=[StopOnDivergence(chance)],
                 shuffle=False,
                 verbose=0,
             )
@@ -218,7 +226,7 @@ class Trainer:
             transform,
         )
 
-    def fit(self, stage, network, whole, settings, batches, epoch, validation):
+    def fit(self, stage, network, whole, settings, batches, epoch, validation, chance):
         """Train one network, from its checkpoint if there is one.
 
         Args:
@@ -229,6 +237,7 @@ class Trainer:
           batches: start_step -> endless dataset of per-replica batches.
           epoch: from `plan_epoch`.
           validation: dataset or None.
+          chance: from `chance`.
         """
         steps, steps_per_call = epoch
         all_steps, epochs = settings.epochs * steps, settings.epochs
@@ -242,7 +251,7 @@ class Trainer:
         self.compile(network, rate, steps_per_call, averaging_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
-        callbacks = self.callbacks(stage, whole)
+        callbacks = self.callbacks(stage, whole, chance)
         if stage == "m2":
             path = None if self.folder is None else self.folder / stage / "selected.npz"
             self.selected = SelectedWeights(path)
@@ -295,8 +304,8 @@ class Trainer:
         path = self.checkpoint_path(stage)
         return path is not None and path.exists()
 
-    def callbacks(self, stage, whole):
-        callbacks = [AveragedWeights(), StopOnDivergence()]
+    def callbacks(self, stage, whole, chance):
+        callbacks = [AveragedWeights(), StopOnDivergence(chance)]
         if stage == "m2" and self.settings.m2.top_classes is not None:
             callbacks.append(TruncateLater(self.settings.m2.full_enumeration))
         if self.verbose:

@@ -7,6 +7,7 @@ named scalar means with "loss" among them. The steps below contain no maths.
 import math
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfssl import distributions, noise
@@ -38,18 +39,18 @@ def make_likelihood(name, dim, input_dim, total_count, seed):
     return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
 
 
-def chance_loss(likelihood, dim, total_count=None):
-    """What a model that has learned nothing loses on x, in nats: [].
-
-    Coins for pixels, or N(0, 1) for features that are standardised.
+def chance_loss(likelihood, dim, x, total_count=None):
+    """What a model that knows nothing loses on average, in nats: coins for pixels, or N(0, 1).
 
     Args:
       likelihood: one of `LIKELIHOODS`.
-      dim: D, the size of x.
+      dim: D, the size of what the model generates.
+      x: [N, ...], what it is given; of q(z1|x), mean and standard deviation side by side, the sum
+        of whose squares is that of z1.
       total_count: n of the binomial likelihood.
     """
     if likelihood in ("gaussian", "isotropic"):
-        return dim * 0.5 * (math.log(2.0 * math.pi) + 1.0)
+        return 0.5 * (dim * math.log(2.0 * math.pi) + float(np.square(x).sum(axis=-1).mean()))
     return dim * math.log(2.0) * (total_count if likelihood == "binomial" else 1)
 
 

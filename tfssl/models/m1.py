@@ -60,10 +60,9 @@ class M1(GenerativeModel):
         self._track_losses()
         self.built = True
 
-    @property
-    def chance_loss(self):
-        """Nats per example of a model that has learned nothing."""
-        return chance_loss(self.likelihood, self.input_dim, self.total_count)
+    def chance_loss(self, x):
+        """Nats per example that a model loses on x [N, D] if it has learned nothing."""
+        return chance_loss(self.likelihood, self.input_dim, x, self.total_count)
 
     @property
     def prior_z(self):

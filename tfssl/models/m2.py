@@ -133,10 +133,9 @@ class M2(GenerativeModel):
         self._track_losses()
         self.built = True
 
-    @property
-    def chance_loss(self):
-        """Nats per example of a model that has learned nothing, its class included."""
-        on_x = chance_loss(self.likelihood, self.input_dim, self.total_count)
+    def chance_loss(self, x):
+        """Nats per example that a model loses on x [N, D] and y if it has learned nothing."""
+        on_x = chance_loss(self.likelihood, self.input_dim, x, self.total_count)
         return on_x + math.log(self.num_classes)
 
     @property

@@ -1,0 +1,198 @@
+"""SIGKILL at random moments: does what was killed go on as if nothing had been?
+
+  python -m benchmarks.kills                  # 60 kills, seeded; minutes
+  python -m benchmarks.kills --kills 4 --only export
+
+A command runs in a process of its own and is killed after a random share of the time that it takes,
+or, in every other round of training, as soon as it writes the checkpoint of a random epoch. After
+every kill each file that can be seen is read to its end. Then the same command goes on, and is
+killed again, up to three times; the last time it may end. What it leaves is compared with what an
+undisturbed process left: weights to the last bit, the same numbers, no file too many.
+
+The raw results go to docs/results/faults/kills.json.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+from benchmarks.kill_jobs import Export, Reproduce, Training
+from tfssl.archives import read_arrays
+from tfssl.files import TEMPORARY, read_json, write_json
+
+RESULTS = Path("docs/results/faults/kills.json")
+KILLS_IN_A_ROW = 3
+
+
+def start(arguments, log):
+    """A process that runs `tfssl` with these arguments. It is forked: TensorFlow is imported once.
+
+    Nothing of TensorFlow has run in this process, so that nothing of it is shared.
+    """
+    pid = os.fork()
+    if pid:
+        return pid
+    with open(log, "a", encoding="utf-8") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    from tfssl import cli
+
+    sys.argv = ["tfssl", *map(str, arguments)]
+    code = 1
+    try:
+        cli.main()
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else 1
+    finally:
+        os._exit(code)
+
+
+def run(arguments, log, should_die=lambda: False):
+    """Run to the end, or until `should_die()`: the exit code, None if it was killed."""
+    pid = start(arguments, log)
+    while True:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if should_die():
+            os.kill(pid, signal.SIGKILL)
+            _, status = os.waitpid(pid, 0)
+            return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+
+
+def check_files(folder):
+    """Read every file that is not a temporary one; one that is not whole raises an error."""
+    count = 0
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        inside = path.relative_to(folder).parts
+        if any(part.startswith(".") for part in inside) or "tensorboard" in inside:
+            continue
+        if path.suffix == ".json":
+            read_json(path)
+        elif path.suffix == ".npz":
+            read_arrays(path)
+        elif path.suffix in (".keras", ".skops"):
+            with zipfile.ZipFile(path) as archive:
+                assert archive.testzip() is None, path
+        count += 1
+    return count
+
+
+def after(seconds):
+    """Whether so many seconds have passed since this call."""
+    deadline = time.monotonic() + seconds
+    return lambda: time.monotonic() >= deadline
+
+
+def while_writing(folder, number):
+    """Whether a file in `folder` is being written, for the `number`-th time that one is seen."""
+    seen = set()
+
+    def is_writing():
+        for path in folder.glob(f"*/{TEMPORARY}*"):
+            try:
+                seen.add(path.stat().st_ino)
+            except FileNotFoundError:
+                continue
+            if len(seen) >= number:
+                return True
+        return False
+
+    return is_writing
+
+
+def kill_and_compare(kind, job, seconds, rng, kills, log):
+    """Kill one job up to `kills` times, let it end, and compare: records of the kills."""
+    name, records = f"{kind}_{rng.randrange(10**9)}", []
+    for turn in range(kills):
+        writing = kind == "training" and rng.random() < 0.5
+        moment = rng.randrange(1, 30) if writing else rng.uniform(0.05, 1.0) * seconds
+        death = while_writing(job.folder(name), moment) if writing else after(moment)
+        code = run(job.arguments(name), log, death)
+        if code is not None:
+            assert code == 0, f"{kind}: exit code {code}, see {log}"
+            break  # it was faster than death
+        left = sorted(p.name for p in job.folder(name).rglob(f"{TEMPORARY}*"))
+        records.append(
+            {
+                "kind": "checkpointing" if writing else kind,
+                "when": f"write {moment}" if writing else f"{moment:.2f} s",
+                "turn": turn + 1,
+                "half_written": left,
+                "whole_files_read": check_files(job.folder(name)),
+            }
+        )
+    assert run(job.arguments(name), log) == 0, f"{kind}: see {log}"
+    outcome = job.outcome(name)
+    for record in records:
+        record["same_outcome"] = outcome == job.expected
+    if outcome != job.expected:
+        differing = [key for key in outcome if outcome[key] != job.expected[key]]
+        print(f"DIFFERENT: {name}: {differing}", flush=True)
+    return records
+
+
+def main(kills=60, seed=0, only=None, output=RESULTS):
+    """Run everything and write the results; whether all was well."""
+    import tensorflow  # noqa: F401  before the forks
+    import tensorflow_probability  # noqa: F401
+
+    rng, records, seconds = random.Random(seed), [], {}
+    kinds = {"training": Training, "export": Export, "reproduce": Reproduce}
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tfssl-kills-") as home:
+        jobs = {}
+        for kind in [only] if only else kinds:
+            folder = Path(home) / kind
+            folder.mkdir()
+            job = jobs[kind] = kinds[kind](folder)
+            job.prepare(run)
+            started, log = time.monotonic(), folder / "log"
+            assert run(job.arguments("whole"), log) == 0, log.read_text()
+            seconds[kind] = time.monotonic() - started
+            job.expected = job.outcome("whole")
+            print(f"{kind}, undisturbed: {seconds[kind]:.1f} s", flush=True)
+        while len(records) < kills:
+            for kind, job in jobs.items():
+                turns = min(KILLS_IN_A_ROW, kills - len(records))
+                log = Path(home) / kind / "log"
+                records += kill_and_compare(kind, job, seconds[kind], rng, turns, log)
+            same = sum(record["same_outcome"] for record in records)
+            print(f"{len(records)} kills, {same} with the outcome of none", flush=True)
+    summary = summarise(records)
+    result = {"seed": seed, "minutes": round((time.monotonic() - began) / 60, 1), **summary}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_json(output, result | {"kills": records})
+    print(json.dumps(summary, indent=2))
+    return summary["same_outcome"] == summary["count"]
+
+
+def summarise(records):
+    """Counts over all kills."""
+    kinds = sorted({record["kind"] for record in records})
+    return {
+        "count": len(records),
+        "same_outcome": sum(record["same_outcome"] for record in records),
+        "by_kind": {kind: sum(r["kind"] == kind for r in records) for kind in kinds},
+        "left_a_half_written_file": sum(bool(r["half_written"]) for r in records),
+        "whole_files_read": sum(r["whole_files_read"] for r in records),
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=("training", "export", "reproduce"))
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    sys.exit(0 if main(options.kills, options.seed, options.only, options.output) else 1)
