@@ -38,7 +38,7 @@ def call(arguments):
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             cli.main()
     except SystemExit as ended:
-        code = ended.code or 0
+        code = int(ended.code or 0)
     finally:
         sys.argv = before
     return code, printed.getvalue()
@@ -73,7 +73,8 @@ def run_case(number, seed, run):
 
 def main(cases=5000, seed=0, first=0, output=None):
     """Run the cases: {"cases", "exit_codes", "failures", ...}; written to `output` if given."""
-    began, counts, failures = time.monotonic(), Counter(), []
+    began, failures = time.monotonic(), []
+    counts: Counter = Counter()  # (kind, exit code)
     os.environ.pop("TFSSL_DATA_DIR", None)
     with tempfile.TemporaryDirectory(prefix="tfssl-abuse-run-") as home:
         run = Path(home) / "run"

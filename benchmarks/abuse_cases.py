@@ -10,6 +10,7 @@ import shutil
 import zipfile
 
 import numpy as np
+import typer
 
 from tfssl import cli
 from tfssl.config import Settings, dump_settings
@@ -62,6 +63,7 @@ VALUES = [
         "x.npz",
     ),
 ]
+JUNK: list = [None, -1, 0, 1e308, 2**70, "", "x", [], [[1]], {}, {"a": {}}, True, float("nan")]
 TOKENS = [
     *(
         "",
@@ -116,7 +118,7 @@ TOKENS = [
 
 def commands():
     """The names of all commands, whichever there are."""
-    return [c.name or c.callback.__name__.replace("_", "-") for c in cli.app.registered_commands]
+    return list(typer.main.get_group(cli.app).commands)
 
 
 def bad_words(rng, place, _):
@@ -142,8 +144,7 @@ def bad_settings_file(rng, place, _):
     for _ in range(rng.randrange(1, 4)):
         section = rng.choice([values, values["data"], values["m1"], values["m2"], values["device"]])
         key = rng.choice([*section, "unknown", ""])
-        junk = [None, -1, 0, 1e308, 2**70, "", "x", [], [[1]], {}, {"a": {}}, True, float("nan")]
-        section[key] = rng.choice(junk)
+        section[key] = rng.choice(JUNK)
     values.setdefault("m2", {})
     if isinstance(values["m2"], dict):
         values["m2"]["top_classes"] = 999999

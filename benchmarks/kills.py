@@ -6,13 +6,14 @@
 A command runs in a process of its own and is killed after a random share of the time that it takes,
 or, in every other round of training, as soon as it writes the checkpoint of a random epoch. After
 every kill each file that can be seen is read to its end. Then the same command goes on, and is
-killed again, up to three times; the last time it may end. What it leaves is compared with what an
+killed again, up to four times; then it may end. What it leaves is compared with what an
 undisturbed process left: weights to the last bit, the same numbers, no file too many.
 
 The raw results go to docs/results/faults/kills.json.
 """
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -22,13 +23,16 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from benchmarks.kill_jobs import Export, Reproduce, Training
 from tfssl.archives import read_arrays
 from tfssl.files import TEMPORARY, read_json, write_json
 
 RESULTS = Path("docs/results/faults/kills.json")
-KILLS_IN_A_ROW = 3
+KILLS_IN_A_ROW = 4
+JOBS: dict[str, Any] = {"training": Training, "export": Export, "reproduce": Reproduce}
+ROUND = ("training", "export", "training", "reproduce", "training")
 
 
 def start(arguments, log):
@@ -110,12 +114,12 @@ def while_writing(folder, number):
     return is_writing
 
 
-def kill_and_compare(kind, job, seconds, rng, kills, log):
+def kill_and_compare(kind, job, rng, kills):
     """Kill one job up to `kills` times, let it end, and compare: records of the kills."""
-    name, records = f"{kind}_{rng.randrange(10**9)}", []
+    name, records, log = f"{kind}_{rng.randrange(10**9)}", [], job.home / "log"
     for turn in range(kills):
         writing = kind == "training" and rng.random() < 0.5
-        moment = rng.randrange(1, 30) if writing else rng.uniform(0.05, 1.0) * seconds
+        moment = rng.randrange(1, 16) if writing else rng.uniform(0.05, 0.9) * job.seconds
         death = while_writing(job.folder(name), moment) if writing else after(moment)
         code = run(job.arguments(name), log, death)
         if code is not None:
@@ -143,37 +147,37 @@ def kill_and_compare(kind, job, seconds, rng, kills, log):
 
 def main(kills=60, seed=0, only=None, output=RESULTS):
     """Run everything and write the results; whether all was well."""
-    import tensorflow  # noqa: F401  before the forks
-    import tensorflow_probability  # noqa: F401
+    import tfssl.export.saved_model
+    import tfssl.training  # noqa: F401  before the forks
 
-    rng, records, seconds = random.Random(seed), [], {}
-    kinds = {"training": Training, "export": Export, "reproduce": Reproduce}
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="tfssl-kills-") as home:
-        jobs = {}
-        for kind in [only] if only else kinds:
-            folder = Path(home) / kind
-            folder.mkdir()
-            job = jobs[kind] = kinds[kind](folder)
-            job.prepare(run)
-            started, log = time.monotonic(), folder / "log"
-            assert run(job.arguments("whole"), log) == 0, log.read_text()
-            seconds[kind] = time.monotonic() - started
-            job.expected = job.outcome("whole")
-            print(f"{kind}, undisturbed: {seconds[kind]:.1f} s", flush=True)
-        while len(records) < kills:
-            for kind, job in jobs.items():
-                turns = min(KILLS_IN_A_ROW, kills - len(records))
-                log = Path(home) / kind / "log"
-                records += kill_and_compare(kind, job, seconds[kind], rng, turns, log)
-            same = sum(record["same_outcome"] for record in records)
-            print(f"{len(records)} kills, {same} with the outcome of none", flush=True)
-    summary = summarise(records)
-    result = {"seed": seed, "minutes": round((time.monotonic() - began) / 60, 1), **summary}
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_json(output, result | {"kills": records})
+    records: list[dict] = []
+    rng, began = random.Random(seed), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tfssl-kills-") as home:
+        kinds = [only] if only else list(JOBS)
+        jobs = {kind: prepare(kind, Path(home) / kind) for kind in kinds}
+        turns = itertools.cycle([only] if only else ROUND)
+        while len(records) < kills:
+            kind, left = next(turns), kills - len(records)
+            records += kill_and_compare(kind, jobs[kind], rng, min(KILLS_IN_A_ROW, left))
+            summary = summarise(records)
+            minutes = round((time.monotonic() - began) / 60, 1)
+            write_json(output, {"seed": seed, "minutes": minutes, **summary, "kills": records})
+            print(f"{summary['count']} kills, {summary['same_outcome']} left no trace", flush=True)
     print(json.dumps(summary, indent=2))
     return summary["same_outcome"] == summary["count"]
+
+
+def prepare(kind, folder):
+    """A job with what it leaves undisturbed, `expected`, and how long that took, `seconds`."""
+    folder.mkdir()
+    job = JOBS[kind](folder)
+    job.prepare(run)
+    began, log = time.monotonic(), folder / "log"
+    assert run(job.arguments("whole"), log) == 0, log.read_text()
+    job.seconds, job.expected = time.monotonic() - began, job.outcome("whole")
+    print(f"{kind}, undisturbed: {job.seconds:.1f} s", flush=True)
+    return job
 
 
 def summarise(records):

@@ -19,14 +19,14 @@ import numpy as np
 from tfssl.errors import InputError, expect
 
 MAX_MEMBERS = 10_000
-# What a network is made of, by the names under which Keras stores ours.
+# Under these names Keras stores ours.
 MODELS = ("tfssl>M1", "tfssl>M2", "tfssl>StackedM1M2")
 BYTES_PER_WEIGHT = 4
 
 
 @contextlib.contextmanager
 def damaged(path):
-    """What fails while `path` is read is the file's fault."""
+    """What fails while `path` is read is the file's fault, whatever the reader raises."""
     try:
         yield
     except InputError:
@@ -110,14 +110,11 @@ def _read_array(file, size):
         (2, 0): np.lib.format.read_array_header_2_0,
     }[version]
     shape, _, dtype = read_header(file)
-    expect(not dtype.hasobject, "arrays must not hold Python objects", dtype=str(dtype))
+    if dtype.hasobject:
+        raise ValueError(f"arrays must not hold Python objects ({dtype})")
     claimed = math.prod(shape) * dtype.itemsize
-    expect(
-        all(length >= 0 for length in shape) and file.tell() + claimed == size,
-        "an array must be as long as its header says",
-        shape=shape,
-        bytes=size,
-    )
+    if min(shape, default=0) < 0 or file.tell() + claimed != size:
+        raise ValueError(f"an array must be as long as its header says ({shape} in {size} bytes)")
     file.seek(0)
     return np.lib.format.read_array(file, allow_pickle=False)
 

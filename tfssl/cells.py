@@ -57,8 +57,8 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
     for done, cell in enumerate(_run_all(missing, folder, jobs, log), start=1):
         left = (time.monotonic() - started) / done * (len(missing) - done)
         result = read_result(path_of(cell, folder))
-        error = 100 * result["test"]["error"]
-        report(f"[{done}/{len(missing)}] {cell.title}: {error:.2f}% ({left:.0f} s left)")
+        percent = 100 * result["test"]["error"]
+        report(f"[{done}/{len(missing)}] {cell.title}: {percent:.2f}% ({left:.0f} s left)")
     return [read_result(path_of(cell, folder)) for cell in cells]
 
 

@@ -251,7 +251,7 @@ class Trainer:
         self.compile(network, rate, steps_per_call, averaging_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
-        callbacks = self.callbacks(stage, whole, chance)
+        callbacks = [StopOnDivergence(chance), *self.callbacks(stage, whole)]
         if stage == "m2":
             path = None if self.folder is None else self.folder / stage / "selected.npz"
             self.selected = SelectedWeights(path)
@@ -304,8 +304,8 @@ class Trainer:
         path = self.checkpoint_path(stage)
         return path is not None and path.exists()
 
-    def callbacks(self, stage, whole, chance):
-        callbacks = [AveragedWeights(), StopOnDivergence(chance)]
+    def callbacks(self, stage, whole):
+        callbacks = [AveragedWeights()]
         if stage == "m2" and self.settings.m2.top_classes is not None:
             callbacks.append(TruncateLater(self.settings.m2.full_enumeration))
         if self.verbose:
