@@ -4,8 +4,8 @@
   python -m benchmarks.kills --kills 4 --only export
 
 A command runs in a process of its own and is killed after a random share of the time that it takes,
-or, in every other round of training, as soon as it writes the checkpoint of a random epoch. After
-every kill each file that can be seen is read to its end. Then the same command goes on, and is
+or, every other time in training, when it next writes a checkpoint after such a time. After every
+kill each file that can be seen is read to its end. Then the same command goes on, and is
 killed again, up to four times; then it may end. What it leaves is compared with what an
 undisturbed process left: weights to the last bit, the same numbers, no file too many.
 
@@ -97,21 +97,10 @@ def after(seconds):
     return lambda: time.monotonic() >= deadline
 
 
-def while_writing(folder, number):
-    """Whether a file in `folder` is being written, for the `number`-th time that one is seen."""
-    seen = set()
-
-    def is_writing():
-        for path in folder.glob(f"*/{TEMPORARY}*"):
-            try:
-                seen.add(path.stat().st_ino)
-            except FileNotFoundError:
-                continue
-            if len(seen) >= number:
-                return True
-        return False
-
-    return is_writing
+def while_writing(folder, seconds):
+    """Whether a file below `folder` is being written, later than `seconds` after this call."""
+    is_late = after(seconds)
+    return lambda: is_late() and any(folder.glob(f"*/{TEMPORARY}*"))
 
 
 def kill_and_compare(kind, job, rng, kills):
@@ -119,23 +108,26 @@ def kill_and_compare(kind, job, rng, kills):
     name, records, log = f"{kind}_{rng.randrange(10**9)}", [], job.home / "log"
     for turn in range(kills):
         writing = kind == "training" and rng.random() < 0.5
-        moment = rng.randrange(1, 16) if writing else rng.uniform(0.05, 0.9) * job.seconds
+        moment = rng.uniform(0.05, 0.9) * job.seconds
         death = while_writing(job.folder(name), moment) if writing else after(moment)
+        began = time.monotonic()
         code = run(job.arguments(name), log, death)
-        if code is not None:
-            assert code == 0, f"{kind}: exit code {code}, see {log}"
-            break  # it was faster than death
+        if code is not None:  # it was faster than death
+            assert code == 0, f"{kind}: exit code {code}: {log.read_text()[-2000:]}"
+            if turn == 0:
+                job.seconds = time.monotonic() - began
+            break
         left = sorted(p.name for p in job.folder(name).rglob(f"{TEMPORARY}*"))
         records.append(
             {
                 "kind": "checkpointing" if writing else kind,
-                "when": f"write {moment}" if writing else f"{moment:.2f} s",
+                "seconds": round(moment, 2),
                 "turn": turn + 1,
                 "half_written": left,
                 "whole_files_read": check_files(job.folder(name)),
             }
         )
-    assert run(job.arguments(name), log) == 0, f"{kind}: see {log}"
+    assert run(job.arguments(name), log) == 0, f"{kind}: {log.read_text()[-2000:]}"
     outcome = job.outcome(name)
     for record in records:
         record["same_outcome"] = outcome == job.expected
@@ -154,11 +146,12 @@ def main(kills=60, seed=0, only=None, output=RESULTS):
     records: list[dict] = []
     rng, began = random.Random(seed), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tfssl-kills-") as home:
-        kinds = [only] if only else list(JOBS)
-        jobs = {kind: prepare(kind, Path(home) / kind) for kind in kinds}
+        jobs: dict[str, Any] = {}
         turns = itertools.cycle([only] if only else ROUND)
         while len(records) < kills:
             kind, left = next(turns), kills - len(records)
+            if kind not in jobs:
+                jobs[kind] = prepare(kind, Path(home) / kind)
             records += kill_and_compare(kind, jobs[kind], rng, min(KILLS_IN_A_ROW, left))
             summary = summarise(records)
             minutes = round((time.monotonic() - began) / 60, 1)

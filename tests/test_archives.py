@@ -144,6 +144,10 @@ HOSTILE = {
         lambda c: c["config"].update(hidden_units=LAMBDA),
         "must hold plain settings",
     ),
+    "an object in a list": (
+        lambda c: c["config"].update(hidden_units=[LAMBDA]),
+        "must hold plain settings",
+    ),
     "an object as dtype": (
         lambda c: c["config"].update(dtype=LAMBDA),
         "must hold plain settings",

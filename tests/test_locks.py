@@ -73,3 +73,43 @@ def test_a_lock_that_its_holder_removes_is_not_taken_twice(tmp_path, monkeypatch
 def test_a_folder_that_is_not_there_is_explained(tmp_path):
     with pytest.raises(InputError, match="cannot write"):
         try_lock(tmp_path / "none" / ".lock")
+
+
+def test_a_run_that_is_being_trained_is_refused(tmp_path):
+    from tfssl import training
+    from tfssl.config import load_settings
+    from tfssl.runs import RunFolder
+
+    settings = load_settings()
+    folder = RunFolder.create(tmp_path / "run", settings)
+    with folder.working(), pytest.raises(InputError, match="another process is working on the run"):
+        training.train(settings, folder.path, resume=True)
+    assert sorted(p.name for p in folder.path.iterdir()) == ["run.json", "settings.json"]
+
+
+def test_what_a_process_left_that_was_killed_while_it_made_a_run_is_swept_away(tmp_path):
+    from tfssl.config import load_settings
+    from tfssl.runs import RunFolder
+
+    (tmp_path / ".tmp-123-run").mkdir()
+    (tmp_path / ".tmp-123-other").mkdir()  # another's
+    folder = RunFolder.create(tmp_path / "run", load_settings())
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".tmp-123-other", "run"]
+    (folder / ".tmp-123-model.keras").touch()
+    with folder.working():
+        assert sorted(p.name for p in folder.path.iterdir()) == [
+            ".lock",
+            "run.json",
+            "settings.json",
+        ]
+
+
+def test_a_cell_that_is_being_worked_on_is_refused_and_others_are_not(tmp_path):
+    from tfssl.cells import Cell, run_cells
+
+    one, other = (Cell(name, name, lambda: {"test": {"error": 0.5}}) for name in ("one", "other"))
+    with locked(tmp_path / ".one.lock", "one"):
+        with pytest.raises(InputError, match="another process is working on one"):
+            run_cells([one], tmp_path, report=lambda _: None)
+        assert len(run_cells([other], tmp_path, report=lambda _: None)) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["other.json"]
