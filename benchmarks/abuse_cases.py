@@ -142,7 +142,7 @@ def bad_settings_file(rng, place, _):
     """A settings file with something wrong in it, or in its bytes."""
     values = dump_settings(Settings())
     for _ in range(rng.randrange(1, 4)):
-        section = rng.choice([values, values["data"], values["m1"], values["m2"], values["device"]])
+        section = rng.choice([values, *(v for v in values.values() if isinstance(v, dict))])
         key = rng.choice([*section, "unknown", ""])
         section[key] = rng.choice(JUNK)
     values.setdefault("m2", {})

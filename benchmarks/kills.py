@@ -6,7 +6,7 @@
 A command runs in a process of its own and is killed after a random share of the time that it takes,
 or, every other time in training, when it next writes a checkpoint after such a time. After every
 kill each file that can be seen is read to its end. Then the same command goes on, and is
-killed again, up to four times; then it may end. What it leaves is compared with what an
+killed again, up to six times; then it may end. What it leaves is compared with what an
 undisturbed process left: weights to the last bit, the same numbers, no file too many.
 
 The raw results go to docs/results/faults/kills.json.
@@ -30,7 +30,7 @@ from tfssl.archives import read_arrays
 from tfssl.files import TEMPORARY, read_json, write_json
 
 RESULTS = Path("docs/results/faults/kills.json")
-KILLS_IN_A_ROW = 4
+KILLS_IN_A_ROW = 6
 JOBS: dict[str, Any] = {"training": Training, "export": Export, "reproduce": Reproduce}
 ROUND = ("training", "export", "training", "reproduce", "training")
 
