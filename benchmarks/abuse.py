@@ -1,6 +1,6 @@
 """Thousands of bad commands, settings, arrays and run folders: each must end with a message.
 
-  python -m benchmarks.abuse                     # 5000 cases, seeded
+  python -m benchmarks.abuse                     # 2500 cases, seeded
   python -m benchmarks.abuse --cases 200 --seed 7
 
 Every case calls the program's `main` in this process. It is passed if the exit code is 0 or 2, no
@@ -71,7 +71,7 @@ def run_case(number, seed, run):
     return make.__name__, [str(a) for a in arguments], code, wrong
 
 
-def main(cases=5000, seed=0, first=0, output=None):
+def main(cases=2500, seed=0, first=0, output=None):
     """Run the cases: {"cases", "exit_codes", "failures", ...}; written to `output` if given."""
     began, failures = time.monotonic(), []
     counts: Counter = Counter()  # (kind, exit code)
@@ -106,7 +106,7 @@ def main(cases=5000, seed=0, first=0, output=None):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--cases", type=int, default=2500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--output", type=Path, default=RESULTS)

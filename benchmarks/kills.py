@@ -70,7 +70,7 @@ def run(arguments, log, should_die=lambda: False):
             os.kill(pid, signal.SIGKILL)
             _, status = os.waitpid(pid, 0)
             return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
+        time.sleep(0.0005)  # the writing of a small file is over soon
 
 
 def check_files(folder):
