@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-browser bench lint types install clean
+.PHONY: run test test-browser bench audit lint types install clean
 
 # Train and evaluate the default experiment on the embedded digits, next to its baselines.
 run: $(VENV)/installed
@@ -23,6 +23,12 @@ bench: $(VENV)/installed .venv-peers/installed
 	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
 	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python pipelines/readme_tables.py
+
+# Known vulnerabilities of the pinned packages: needs the network, for it asks pypi.org about each.
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet pip-audit==2.10.1
+	build/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

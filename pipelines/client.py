@@ -19,5 +19,5 @@ def classify(url, images):
 
 
 if __name__ == "__main__":
-    for found in classify(sys.argv[1], np.load(sys.argv[2])):
+    for found in classify(sys.argv[1], np.load(sys.argv[2], allow_pickle=False)):
         print(found["label_name"], f"{max(found['probabilities']):.3f}")

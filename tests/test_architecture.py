@@ -7,11 +7,13 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "tfssl"
 LEAVES = {
+    "archives",
     "config",
     "distributions",
     "errors",
     "files",
     "fused",
+    "locks",
     "networks",
     "noise",
     "objectives",

@@ -12,8 +12,8 @@ import pytest
 import tensorflow as tf
 
 from tfssl import runs, trainer, training
-from tfssl.callbacks import DivergenceError
 from tfssl.config import load_settings
+from tfssl.divergence import DivergenceError
 from tfssl.errors import InputError
 
 SMALL = [
@@ -242,7 +242,7 @@ def test_mixed_precision_trains(precision, tmp_path):
 
 def test_divergence_stops_training_before_the_checkpoint_is_spoilt(tmp_path):
     settings = small("model=m2", "m2.learning_rate=1e30", "m2.supervised_steps=0")
-    with pytest.raises(DivergenceError, match="training diverged in epoch 1"):
+    with pytest.raises(DivergenceError, match="training of m2 diverged at step 2, in epoch 1"):
         training.train(settings, tmp_path / "run")
     assert not (tmp_path / "run" / "m2" / "checkpoint.npz").exists()
 

@@ -9,12 +9,8 @@ import tensorflow as tf
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tfssl.errors import InputError
+from tfssl.archives import damaged, read_arrays
 from tfssl.files import atomic_path
-
-
-class DivergenceError(InputError):
-    """The loss is no longer a number."""
 
 
 def averaged_variables(model):
@@ -71,9 +67,10 @@ class SelectedWeights(keras.callbacks.Callback):
         ):
             return
         self.error = min(errors)
-        with np.load(self.path, allow_pickle=False) as file:
-            self.epoch = int(file["epoch"])
-            self.weights = [file[f"v{i}"] for i in range(len(file.files) - 1)]
+        arrays = read_arrays(self.path)
+        with damaged(self.path):
+            self.epoch = int(arrays["epoch"])
+            self.weights = [arrays[f"v{i}"] for i in range(len(arrays) - 1)]
 
     def on_epoch_end(self, epoch, logs=None):
         error = (logs or {}).get("val_error", np.inf)
@@ -131,11 +128,12 @@ class Checkpoint(keras.callbacks.Callback):
         """Load the checkpoint, if there is one, and return the number of finished epochs."""
         if self.path is None or not self.path.exists():
             return 0
-        with np.load(self.path, allow_pickle=False) as file:
+        arrays = read_arrays(self.path)
+        with damaged(self.path):
             for i, variable in enumerate(_state(model)):
-                variable.assign(file[f"v{i}"])
-            self.history = json.loads(str(file["history"]))
-            self.elapsed = float(file["elapsed"])
+                variable.assign(arrays[f"v{i}"])
+            self.history = json.loads(str(arrays["history"]))
+            self.elapsed = float(arrays["elapsed"])
         return len(self.history)
 
     def on_epoch_end(self, epoch, logs=None):
@@ -156,18 +154,6 @@ class Checkpoint(keras.callbacks.Callback):
 
 def _state(model):
     return [*model.variables, *model.optimizer.variables]
-
-
-class StopOnNaN(keras.callbacks.Callback):
-    """Stop with a clear error, before a checkpoint is written, when the loss is not finite."""
-
-    def on_epoch_end(self, epoch, logs=None):
-        bad = [name for name, value in (logs or {}).items() if not np.isfinite(value)]
-        if bad:
-            raise DivergenceError(
-                f"training diverged in epoch {epoch + 1}: {', '.join(bad)} not finite. Lower the "
-                "learning rate, or check the data for extreme values."
-            )
 
 
 class ShowProgress(keras.callbacks.Callback):

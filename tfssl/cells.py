@@ -4,7 +4,6 @@ So an interrupted study goes on where it stopped, and a wider one runs only what
 """
 
 import contextlib
-import json
 import os
 import sys
 import time
@@ -17,7 +16,8 @@ from pathlib import Path
 
 from tfssl.config import dump_settings, with_changes
 from tfssl.errors import InputError
-from tfssl.files import write_json
+from tfssl.files import read_json, remove_temporaries, write_json
+from tfssl.locks import locked
 
 THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
 
@@ -48,14 +48,17 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
       log: folder for what the cells print when several run at a time.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create {folder}: {error.strerror}.") from None
     missing = [cell for cell in cells if not path_of(cell, folder).exists()]
     started = time.monotonic()
     for done, cell in enumerate(_run_all(missing, folder, jobs, log), start=1):
         left = (time.monotonic() - started) / done * (len(missing) - done)
         result = read_result(path_of(cell, folder))
-        error = 100 * result["test"]["error"]
-        report(f"[{done}/{len(missing)}] {cell.title}: {error:.2f}% ({left:.0f} s left)")
+        percent = 100 * result["test"]["error"]
+        report(f"[{done}/{len(missing)}] {cell.title}: {percent:.2f}% ({left:.0f} s left)")
     return [read_result(path_of(cell, folder)) for cell in cells]
 
 
@@ -66,11 +69,9 @@ def path_of(cell, folder):
 def read_result(path):
     """A result file."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot read the result {path}: {error}. Remove it to run it again."
-        ) from None
+        return read_json(path)
+    except InputError as error:
+        raise InputError(f"{error} Remove it to run it again.") from None
 
 
 def _run_all(cells, folder, jobs, log):
@@ -117,10 +118,14 @@ def _run(cell, folder, log=None):
         with open(Path(log) / f"{cell.name}.log", "a", encoding="utf-8") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-    began = time.monotonic()
-    result = cell.work()
-    result["seconds"] = round(time.monotonic() - began, 2)
-    write_json(path_of(cell, folder), result)
+    with locked(folder / f".{cell.name}.lock", cell.title):
+        if path_of(cell, folder).exists():  # by another process, since this one looked
+            return
+        remove_temporaries(folder, f"-{cell.name}.json")
+        began = time.monotonic()
+        result = cell.work()
+        result["seconds"] = round(time.monotonic() - began, 2)
+        write_json(path_of(cell, folder), result)
     sys.stdout.flush()
 
 

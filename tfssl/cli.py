@@ -1,5 +1,6 @@
 """The `tfssl` command: parse, call, print."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -354,10 +355,16 @@ def print_likelihood(metrics):
 
 
 def main():
-    """Run the command; bad input ends with a message and exit code 2, without a traceback."""
+    """Run the command; bad input and what the disk refuses end with a message and exit code 2."""
     try:
         app()
     except InputError as error:
+        print(f"tfssl: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:  # whoever read the output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
+    except OSError as error:  # a full disk, a folder that may not be written
         print(f"tfssl: error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -204,7 +204,8 @@ def parse_settings(values, where=None):
     """Validated `Settings` from nested dictionaries."""
     try:
         # JSON semantics: lists become tuples, nothing else is converted.
-        return Settings.model_validate_json(json.dumps(values))
+        # A date, which TOML knows and no setting takes, is shown as text.
+        return Settings.model_validate_json(json.dumps(values, default=str))
     except ValidationError as error:
         raise InputError(_explain(error, where)) from None
 
@@ -232,7 +233,7 @@ def _read(path):
         values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
     except OSError as error:
         raise InputError(f"cannot read settings {path}: {error.strerror}.") from None
-    except ValueError as error:  # of the encoding, TOML or JSON
+    except (ValueError, RecursionError) as error:  # of the encoding, TOML or JSON
         raise InputError(
             f"{path} is not a valid {path.suffix[1:].upper()} file: {error}."
         ) from None
@@ -249,7 +250,7 @@ def _apply(values, override):
     )
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         value = text  # a bare word: --set data.name=mnist
     *parents, name = (part.strip() for part in key.split("."))
     for parent in parents:

@@ -62,7 +62,7 @@ def read_metadata(path):
         known = metadata["files"]
     except FileNotFoundError:
         raise ValueError(f"{beside} is missing: copy it from the exported folder too.") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"{beside} is damaged: {error!r}.") from None
     if path.name not in known:
         raise ValueError(f"{beside} does not know {path.name}. It knows: {', '.join(known)}.")
@@ -97,7 +97,7 @@ def read_inputs(path, expected, resize=False, invert=False):
             x = np.load(path, allow_pickle=False)
         else:
             x = _read_image(path, shape, levels, resize)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError, *_image_errors()) as error:
         reason = getattr(error, "strerror", None) or error
         raise ValueError(f"cannot read {path}: {reason}") from None
     if x.shape == shape:
@@ -119,6 +119,15 @@ def read_inputs(path, expected, resize=False, invert=False):
             f"intensities go from {x.min():.3g} to {x.max():.3g}."
         )
     return 1.0 - x if invert else x
+
+
+def _image_errors():
+    """What Pillow raises at an image that would not fit into memory."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return ()
+    return (Image.DecompressionBombError, Image.DecompressionBombWarning)
 
 
 def _read_image(path, shape, levels, resize):

@@ -18,32 +18,25 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 """
 
 import contextlib
-import json
+import glob
+import os
 import platform
+import shutil
 import subprocess
-import zipfile
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
+from tfssl.archives import check_archive, check_model, damaged, read_arrays
 from tfssl.config import dump_settings, parse_settings
 from tfssl.errors import InputError, expect
-from tfssl.files import atomic_path, write_json
+from tfssl.files import TEMPORARY, atomic_path, read_json, remove_temporaries, write_json
+from tfssl.locks import locked
 
 FORMAT = 1
+LOCK = ".lock"
 PACKAGES = ("tfssl", "tensorflow", "keras", "tensorflow-probability", "numpy", "scikit-learn")
-
-
-@contextlib.contextmanager
-def damaged(path):
-    """What fails while `path` is read is the file's fault."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is damaged: {error}.") from None
 
 
 def versions():
@@ -84,12 +77,20 @@ class RunFolder:
         """A new folder with its settings."""
         folder = cls(path)
         folder.check_new()
+        # It appears with its first two files in it, or a killed process could leave a folder that
+        # is no run and yet in the way of one.
+        made = cls(folder.path.with_name(f"{TEMPORARY}{os.getpid()}-{folder.path.name}"))
+        for abandoned in folder.path.parent.glob(f"{TEMPORARY}*-{glob.escape(folder.path.name)}"):
+            shutil.rmtree(abandoned, ignore_errors=True)
         try:
-            folder.path.mkdir(parents=True)
+            made.path.mkdir(parents=True)
+            write_json(made / "settings.json", dump_settings(settings))
+            made.write_status("running", settings.seed)
+            made.path.rename(folder.path)
         except OSError as error:
             raise InputError(f"cannot create {folder.path}: {error.strerror}.") from None
-        write_json(folder / "settings.json", dump_settings(settings))
-        folder.write_status("running", settings.seed)
+        finally:
+            shutil.rmtree(made.path, ignore_errors=True)
         return folder
 
     @classmethod
@@ -110,6 +111,13 @@ class RunFolder:
         )
         return folder
 
+    @contextlib.contextmanager
+    def working(self):
+        """Hold the run for this process alone, and sweep out what a killed one left."""
+        with locked(self / LOCK, f"the run {self.path}"):
+            remove_temporaries(self.path)
+            yield
+
     def check_settings(self, settings):
         """Fail unless the run has these settings: only then can it be resumed."""
         expect(
@@ -120,13 +128,16 @@ class RunFolder:
 
     def check_finished(self):
         """Fail unless the run is finished."""
-        status = self.read_json("run.json").get("status")
         expect(
-            status == "finished",
+            self.is_finished,
             f"the run {self.path} must be finished",
             hint="Continue it with `tfssl train --resume`.",
-            status=status,
+            status=self.read_json("run.json").get("status"),
         )
+
+    @property
+    def is_finished(self):
+        return self.read_json("run.json").get("status") == "finished"
 
     def write_status(self, status, seed, seconds=None):
         record = {"format": FORMAT, "status": status, "seed": seed, "seconds": seconds or {}}
@@ -134,14 +145,7 @@ class RunFolder:
         write_json(self / "run.json", record)
 
     def read_json(self, name):
-        try:
-            value = json.loads((self / name).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"cannot read {self / name}: {error.strerror}.") from None
-        except ValueError as error:
-            raise InputError(f"{self / name} is damaged: {error}.") from None
-        expect(isinstance(value, dict), f"{self / name} must hold a JSON object")
-        return value
+        return read_json(self / name)
 
     def settings(self):
         return parse_settings(self.read_json("settings.json"), where=self / "settings.json")
@@ -154,11 +158,11 @@ class RunFolder:
         """The saved `Preprocessing`, None if the run ended before there was one."""
         from tfssl.data.preprocessing import Preprocessing
 
-        if not (self / "preprocessing.npz").exists():
-            return None
         path = self / "preprocessing.npz"
-        with damaged(path), np.load(path, allow_pickle=False) as arrays:
-            return Preprocessing.from_arrays(arrays)
+        if not path.exists():
+            return None
+        with damaged(path):
+            return Preprocessing.from_arrays(read_arrays(path))
 
     def schema(self):
         """How new files are read like the training data; None if those were arrays."""
@@ -179,10 +183,9 @@ class RunFolder:
             f"{self.path} must hold a trained model",
             hint="The run did not finish: continue it with `tfssl train --resume`.",
         )
-        try:
+        check_model(path)
+        with damaged(path):
             return keras.saving.load_model(path, compile=False, safe_mode=True)
-        except (ValueError, OSError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is damaged: {error}.") from None
 
 
 class TrainedRun:
@@ -203,8 +206,8 @@ class TrainedRun:
         self.model = self.folder.load_model("model.keras")
         self.preprocessing = self.folder.preprocessing()
         path = self.folder / "preprocessing.npz"
-        with damaged(path), np.load(path, allow_pickle=False) as arrays:
-            self.class_names = tuple(str(name) for name in arrays["class_names"])
+        with damaged(path):
+            self.class_names = tuple(str(name) for name in read_arrays(path)["class_names"])
         self.classifier = None
         if self.settings.model == "m1":
             self.classifier = load_classifier(self.folder / "classifier.skops")
@@ -227,5 +230,6 @@ def save_classifier(path, classifier):
 def load_classifier(path):
     import skops.io
 
+    check_archive(path)
     with damaged(path):
         return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])

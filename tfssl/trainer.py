@@ -14,12 +14,12 @@ from tfssl.callbacks import (
     Pictures,
     SelectedWeights,
     ShowProgress,
-    StopOnNaN,
     TruncateLater,
     averaged_variables,
 )
 from tfssl.data import pipelines
 from tfssl.data.rows import Rows
+from tfssl.divergence import StopOnDivergence, explain_divergence
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
 from tfssl.optimizers import FusedAdam, HoldThenDecay
 from tfssl.projector import write_embeddings
@@ -27,6 +27,7 @@ from tfssl.projector import write_embeddings
 MAX_STEPS_PER_CALL = 64
 NUM_PICTURES = 10
 NUM_EMBEDDINGS = 1000
+NUM_FOR_CHANCE = 1000
 
 
 class Trainer:
@@ -91,7 +92,8 @@ class Trainer:
         epoch = plan_epoch(len(x), settings.m1.batch_size)
         m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * epoch[0]
         validation = self.validation(self.stored(parts.x_validation), settings.m1, transform)
-        self.fit("m1", m1, m1, settings.m1, batches, epoch, validation)
+        chance = self.chance(m1, x, transform)
+        self.fit("m1", m1, m1, settings.m1, batches, epoch, validation, chance)
         return m1
 
     @property
@@ -181,8 +183,9 @@ class Trainer:
                 labelled, None, m2.num_classes, batch_sizes, self.settings.seed, transform
             )
 
+        chance = self.chance(m2, labelled[0], transform)
         if settings.supervised_steps and not self.has_checkpoint("m2"):
-            self.warm_start(m2, supervised_batches())
+            self.warm_start(m2, supervised_batches(), chance)
         validation = None
         if len(parts.x_validation):
             validation = self.validation(stored(parts.x_validation), settings, transform)
@@ -190,9 +193,15 @@ class Trainer:
             epoch = plan_epoch(len(parts.label), settings.labelled_batch_size)
         else:
             epoch = plan_epoch(len(unlabelled), settings.batch_size)
-        self.fit("m2", m2, whole, settings, batches, epoch, validation)
+        self.fit("m2", m2, whole, settings, batches, epoch, validation, chance)
 
-    def warm_start(self, m2, batches):
+    @staticmethod
+    def chance(network, x, transform):
+        """What the network would lose on `stored` inputs if it learned nothing, in nats."""
+        x = x[:NUM_FOR_CHANCE]
+        return network.chance_loss(x if transform is None else transform(x).numpy())
+
+    def warm_start(self, m2, batches, chance):
         """Train M2 on labels alone: q(y|x) then starts from the labels, not from chance.
 
         It is short, so an interrupted run repeats it; the result is the same.
@@ -200,13 +209,14 @@ class Trainer:
         settings = self.settings.m2
         steps_per_call = largest_divisor(settings.supervised_steps, MAX_STEPS_PER_CALL)
         self.compile(m2, settings.learning_rate, steps_per_call)
-        m2.fit(
-            devices.distribute(batches, self.strategy),
-            steps_per_epoch=settings.supervised_steps,
-            callbacks=[StopOnNaN()],
-            shuffle=False,
-            verbose=0,
-        )
+        with explain_divergence("m2 on labels alone", m2, settings.supervised_steps):
+            m2.fit(
+                devices.distribute(batches, self.strategy),
+                steps_per_epoch=settings.supervised_steps,
+                callbacks=[StopOnDivergence(chance)],
+                shuffle=False,
+                verbose=0,
+            )
 
     def validation(self, x, settings, transform):
         """One pass over the validation points, or None if there are none."""
@@ -220,7 +230,7 @@ class Trainer:
             transform,
         )
 
-    def fit(self, stage, network, whole, settings, batches, epoch, validation):
+    def fit(self, stage, network, whole, settings, batches, epoch, validation, chance):
         """Train one network, from its checkpoint if there is one.
 
         Args:
@@ -231,6 +241,7 @@ class Trainer:
           batches: start_step -> endless dataset of per-replica batches.
           epoch: from `plan_epoch`.
           validation: dataset or None.
+          chance: from `chance`.
         """
         steps, steps_per_call = epoch
         all_steps, epochs = settings.epochs * steps, settings.epochs
@@ -244,7 +255,7 @@ class Trainer:
         self.compile(network, rate, steps_per_call, averaging_steps)
         checkpoint = Checkpoint(self.checkpoint_path(stage), self.settings.checkpoint_seconds)
         done = checkpoint.restore(network)
-        callbacks = self.callbacks(stage, whole)
+        callbacks = [StopOnDivergence(chance), *self.callbacks(stage, whole)]
         if stage == "m2":
             path = None if self.folder is None else self.folder / stage / "selected.npz"
             self.selected = SelectedWeights(path)
@@ -252,17 +263,18 @@ class Trainer:
             callbacks.append(self.selected)
         if done < epochs:
             start_step = done * steps * self.strategy.num_replicas_in_sync
-            network.fit(
-                devices.distribute(batches(start_step), self.strategy),
-                steps_per_epoch=steps,
-                initial_epoch=done,
-                epochs=epochs,
-                validation_data=validation,
-                validation_freq=settings.evaluate_every,
-                callbacks=[*callbacks, checkpoint],
-                shuffle=False,
-                verbose=0,
-            )
+            with explain_divergence(stage, network, all_steps // settings.epochs, checkpoint.path):
+                network.fit(
+                    devices.distribute(batches(start_step), self.strategy),
+                    steps_per_epoch=steps,
+                    initial_epoch=done,
+                    epochs=epochs,
+                    validation_data=validation,
+                    validation_freq=settings.evaluate_every,
+                    callbacks=[*callbacks, checkpoint],
+                    shuffle=False,
+                    verbose=0,
+                )
         for weight, average in averaged_variables(network):
             weight.assign(average)
         self.history[stage] = checkpoint.history
@@ -297,7 +309,7 @@ class Trainer:
         return path is not None and path.exists()
 
     def callbacks(self, stage, whole):
-        callbacks = [AveragedWeights(), StopOnNaN()]
+        callbacks = [AveragedWeights()]
         if stage == "m2" and self.settings.m2.top_classes is not None:
             callbacks.append(TruncateLater(self.settings.m2.full_enumeration))
         if self.verbose:

@@ -1,11 +1,13 @@
 """Settings in, a run folder out: load, split, fit, evaluate, save."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tfssl import devices, evaluation, runs
-from tfssl.errors import expect
+from tfssl.errors import InputError, expect
 from tfssl.experiment import Experiment
 from tfssl.files import write_json
 from tfssl.models import M1
@@ -25,7 +27,7 @@ def train(settings, run_dir, resume=False, source=None):
     if resume:
         folder = runs.RunFolder.open(run_dir)
         folder.check_settings(settings)
-        if folder.read_json("run.json")["status"] == "finished":
+        if folder.is_finished:
             return runs.TrainedRun(folder.path)
         preprocessing = folder.preprocessing()
     if settings.m1.run is not None:
@@ -37,6 +39,14 @@ def train(settings, run_dir, resume=False, source=None):
     m1 = None if m1_run is None else reuse_m1(m1_run, experiment)
     if not resume:
         folder = runs.RunFolder.create(run_dir, settings)
+    with folder.working():
+        if not folder.is_finished:  # by another process, since this one looked
+            _run(experiment, strategy, folder, m1)
+    return runs.TrainedRun(folder.path)
+
+
+def _run(experiment, strategy, folder, m1):
+    """Train an `Experiment`, evaluate it and fill its `RunFolder`."""
     folder.save_arrays("split.npz", **experiment.split.rows)
     folder.save_arrays(
         "preprocessing.npz",
@@ -46,7 +56,8 @@ def train(settings, run_dir, resume=False, source=None):
     if experiment.source.schema is not None:
         write_json(folder / "schema.json", experiment.source.schema)
     trainer = Trainer(experiment, strategy, folder)
-    model, classifier = trainer.run(m1)
+    with refusals(folder.path):
+        model, classifier = trainer.run(m1)
     folder.save_model("model.keras", model)
     if classifier is not None:
         runs.save_classifier(folder / "classifier.skops", classifier)
@@ -56,8 +67,19 @@ def train(settings, run_dir, resume=False, source=None):
     if trainer.selected is not None and trainer.selected.epoch is not None:
         metrics["selected"] = evaluate_selected(experiment, model, trainer.selected)
     write_json(folder / "metrics.json", metrics)
-    folder.write_status("finished", settings.seed, trainer.seconds)
-    return runs.TrainedRun(folder.path)
+    folder.write_status("finished", experiment.settings.seed, trainer.seconds)
+
+
+@contextlib.contextmanager
+def refusals(path):
+    """What TensorFlow says when the machine has no more memory or disk, as an `InputError`."""
+    try:
+        yield
+    except (tf.errors.ResourceExhaustedError, MemoryError) as error:
+        raise InputError(
+            f"the machine has no room to train {path}: {str(error).partition(chr(10))[0]}. Take "
+            "smaller networks or batches, or free memory or disk, and continue with --resume."
+        ) from None
 
 
 def check_batch_sizes(settings, strategy):

@@ -205,14 +205,14 @@ def test_truncated_file_is_corrupt(tmp_path):
     path = tmp_path / "cut.npz"
     np.savez(path, x=np.ones((100, 10)), y=np.zeros(100, int))
     path.write_bytes(path.read_bytes()[:2000])
-    with pytest.raises(InputError, match=r"is not a valid \.npz file"):
+    with pytest.raises(InputError, match=r"cut\.npz is damaged"):
         load_source(str(path))
 
 
 def test_pickled_objects_are_refused(tmp_path):
     path = tmp_path / "objects.npz"
     np.savez(path, x=np.array([{"a": 1}], dtype=object), y=[0])
-    with pytest.raises(InputError, match=r"is not a valid \.npz file"):
+    with pytest.raises(InputError, match="must not hold Python objects"):
         load_source(str(path))
 
 

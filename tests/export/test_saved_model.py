@@ -1,7 +1,6 @@
 """Exported SavedModels: run by TensorFlow's C++ loader, whole or not there."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -178,13 +177,19 @@ def test_a_version_that_another_export_has_taken_is_left_alone(tmp_path):
 
 
 def test_what_a_killed_export_left_is_swept_away(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
-    (tmp_path / f".export-{ended.pid}" / "card").mkdir(parents=True)
-    (tmp_path / f".export-{os.getppid()}").mkdir()  # that one still works
+    (tmp_path / ".export-123" / "card").mkdir(parents=True)
+    (tmp_path / ".lock").touch()
     with versions.new_version(tmp_path) as stage:
         stage.saved_model.mkdir()
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f".export-{os.getppid()}", "1", "cards"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1", "cards"]
+
+
+def test_two_exports_of_one_model_at_a_time_are_refused(tmp_path):
+    with versions.new_version(tmp_path) as stage:
+        stage.saved_model.mkdir()
+        with pytest.raises(InputError, match="another process is working on the model"):
+            versions.new_version(tmp_path).__enter__()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1", "cards"]
 
 
 def test_a_terminated_export_leaves_nothing_behind(run_folder, tmp_path):

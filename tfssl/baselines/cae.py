@@ -13,7 +13,6 @@ explicit invariance during feature extraction", ICML 2011.
 
 import hashlib
 import json
-import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,6 +20,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tfssl.archives import damaged, read_arrays
 from tfssl.baselines import supervised
 from tfssl.data import pipelines
 from tfssl.errors import InputError, expect
@@ -193,8 +193,8 @@ def _row_digests(x):
 
 def _read(path, depth):
     try:
-        # Opened here, because NumPy leaves a file it cannot read open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with damaged(path):
+            arrays = read_arrays(path)
             return [(arrays[f"arr_{2 * i}"], arrays[f"arr_{2 * i + 1}"]) for i in range(depth)]
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"cannot read {path}: {error}. Remove it to pretrain again.") from None
+    except InputError as error:
+        raise InputError(f"{error} Remove it to pretrain again.") from None

@@ -58,14 +58,13 @@ def conversion_progress(files):
 
 def print_files(folder):
     """What is in a folder of files for devices."""
-    import json
-
     from rich.table import Table
 
+    from tfssl.files import read_json
     from tfssl.ondevice import METADATA
 
     table = Table("file for devices", "kB", "off by on average", "at most")
-    for name, about in json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"].items():
+    for name, about in read_json(folder / METADATA)["files"].items():
         off = about["difference"]
         size = f"{about['bytes'] / 1000:.0f}"
         table.add_row(name, size, f"{off['mean']:.1e}", f"{off['largest']:.1e}")

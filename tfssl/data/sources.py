@@ -8,12 +8,12 @@ y.npy, which may be larger than memory.
 """
 
 import os
-import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from tfssl.archives import read_array, read_arrays
 from tfssl.errors import InputError, expect
 
 NO_LABEL = -1
@@ -120,7 +120,7 @@ def read_inputs(path):
     expect(
         path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path)
     )
-    arrays = _read_npz(path) if path.suffix == ".npz" else {"x": _read_npy(path)}
+    arrays = read_arrays(path) if path.suffix == ".npz" else {"x": read_array(path)}
     expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
     return arrays["x"]
 
@@ -150,7 +150,7 @@ def _digits():
 
 
 def _from_file(path):
-    return from_arrays(_read_npz(path), path)
+    return from_arrays(read_arrays(path), path)
 
 
 def from_arrays(arrays, path):
@@ -244,26 +244,3 @@ def _check_pair(x, label, where, empty=False):
             not_finite=int((~finite).sum()),
         )
     return x, label
-
-
-def _read_npz(path):
-    try:
-        # Opened here, because NumPy leaves a file it cannot read open.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, zipfile.BadZipFile, EOFError, AttributeError) as error:
-        raise InputError(f"{path} is not a valid .npz file: {error}.") from None
-
-
-def _read_npy(path):
-    try:
-        with open(path, "rb") as file:
-            array = np.load(file, allow_pickle=False)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}.") from None
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path} is not a valid .npy file: {error}.") from None
-    expect(isinstance(array, np.ndarray), f"{path} must hold one array", found=type(array).__name__)
-    return array

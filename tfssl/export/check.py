@@ -4,14 +4,14 @@ Every signature is run by TensorFlow's C++ loader, not by Python's, and compared
 """
 
 import hashlib
-import json
 from dataclasses import dataclass
 
 import numpy as np
 
-from tfssl.errors import InputError, expect
+from tfssl.errors import expect
 from tfssl.export.reference import load_reference, make_reference, real_inputs
 from tfssl.export.session import SavedModelSession
+from tfssl.files import read_json
 
 # Of probabilities, and of what else a model computes: pixels come from a code that is rounded too.
 TOLERANCE, OTHER_TOLERANCE = 1e-5, 1e-4
@@ -114,12 +114,8 @@ def file_hashes(folder, names):
 def check_hashes(version):
     """Fail unless the version holds exactly the files that its card lists."""
     path = version.card / "card.json"
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))["files"]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}.") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is damaged: {error}.") from None
+    listed = read_json(path).get("files")
+    expect(isinstance(listed, dict), f"{path} must list its files", files=listed)
     found = folder_hashes(version.path)
     changed = sorted(k for k in {*listed, *found} if listed.get(k) != found.get(k))
     expect(not changed, f"{version.path} must hold what was exported", changed=changed)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfssl.archives import read_arrays
 from tfssl.errors import expect
 
 # How the files store and compute, see `tfssl.export.tflite`.
@@ -46,10 +47,9 @@ def _flat(nested):
 def _read(path):
     """The inverse of writing `_flat`."""
     nested: dict = {}
-    with np.load(path, allow_pickle=False) as arrays:
-        for name in arrays.files:
-            first, _, second = name.partition("/")
-            nested.setdefault(first, {})[second] = arrays[name]
+    for name, array in read_arrays(path).items():
+        first, _, second = name.partition("/")
+        nested.setdefault(first, {})[second] = array
     return nested
 
 

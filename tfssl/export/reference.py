@@ -7,7 +7,8 @@ functions of `tfssl.export.functions`, called one operation after another.
 
 import numpy as np
 
-from tfssl.errors import InputError, expect
+from tfssl.archives import damaged, read_arrays
+from tfssl.errors import expect
 from tfssl.experiment import Experiment
 from tfssl.export.functions import functions
 
@@ -75,17 +76,15 @@ def save_reference(path, reference):
 
 def load_reference(path):
     """The inverse of `save_reference`."""
+    expect(
+        path.is_file(),
+        f"there must be a {path} to compare with",
+        hint="Give the run that was exported as --run.",
+    )
     reference: dict = {}
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            for full_name in arrays.files:
-                name, side, key = full_name.split("/")
-                pair = reference.setdefault(name, ({}, {}))
-                pair[side == "outputs"][key] = arrays[full_name]
-    except FileNotFoundError:
-        raise InputError(
-            f"there is no {path} to compare with: give the run that was exported as --run."
-        ) from None
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is damaged: {error}.") from None
+    with damaged(path):
+        for full_name, array in read_arrays(path).items():
+            name, side, key = full_name.split("/")
+            pair = reference.setdefault(name, ({}, {}))
+            pair[side == "outputs"][key] = array
     return reference

@@ -1,7 +1,6 @@
 """Exported models as KServe sees them: one version answers requests, folders hold versions."""
 
 import asyncio
-import json
 import threading
 import uuid
 from pathlib import Path
@@ -16,6 +15,7 @@ from kserve.utils.numpy_codec import from_np_dtype
 from tfssl.errors import InputError, expect
 from tfssl.export import rest
 from tfssl.export.versions import Version, check_name, versions
+from tfssl.files import read_json
 
 
 class ServedVersion(Model):
@@ -91,7 +91,7 @@ class ServedVersion(Model):
 
 def read_inputs(signatures, card):
     """{signature: {input: `rest.Input`}}; ranges are the model card's, if there is one."""
-    known = json.loads(card.read_text(encoding="utf-8"))["signatures"] if card.is_file() else {}
+    known = read_json(card).get("signatures", {}) if card.is_file() else {}
     known["serving_default"] = known.get("classify", {})
     found = {}
     for name, function in signatures.items():

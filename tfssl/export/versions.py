@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfssl.errors import InputError, expect
+from tfssl.locks import locked
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 STAGE = ".export-"
+LOCK = ".lock"
 
 
 def check_name(name):
@@ -110,39 +112,52 @@ class Stage:
 
 @contextlib.contextmanager
 def new_version(model_dir):
-    """A `Stage` for the next version of a model, published when the block ends without an error."""
+    """A `Stage` for the next version of a model, published when the block ends without an error.
+
+    Two exports of one model at a time would choose the same number: the second is refused.
+    """
     model_dir = Path(model_dir)
-    stage = model_dir / f"{STAGE}{os.getpid()}"
     made = _make_folders(model_dir)
-    published = False
     try:
-        _remove_abandoned(model_dir)
-        version = Version(model_dir, (versions(model_dir) or [0])[-1] + 1)
-        saved_model, card, tflite = (stage / name for name in ("saved_model", "card", "tflite"))
-        card.mkdir(parents=True)
-        yield Stage(saved_model, card, tflite, version)
-        expect(not version.path.exists(), f"another export has written {version.path} meanwhile")
-        beside = {card: version.card, tflite: version.tflite}
-        try:
-            for source, target in beside.items():
-                shutil.rmtree(target, ignore_errors=True)  # of a version that is no more
-                if source.exists():
-                    target.parent.mkdir(exist_ok=True)
-                    source.rename(target)
-            saved_model.rename(version.path)
-        except BaseException:
-            for target in beside.values():
-                shutil.rmtree(target, ignore_errors=True)
-            raise
-        published = True
+        with locked(model_dir / LOCK, f"the model {model_dir}"), _staged(model_dir) as stage:
+            yield stage
     except OSError as error:
         raise InputError(f"cannot write {model_dir}: {error.strerror or error}.") from None
     finally:
+        for folder in (model_dir / "cards", model_dir / "tflite", *reversed(made)):
+            with contextlib.suppress(OSError):  # not there, or not empty
+                folder.rmdir()
+
+
+@contextlib.contextmanager
+def _staged(model_dir):
+    for abandoned in model_dir.glob(f"{STAGE}*"):  # by an export that was killed
+        shutil.rmtree(abandoned, ignore_errors=True)
+    stage = model_dir / f"{STAGE}{os.getpid()}"
+    version = Version(model_dir, (versions(model_dir) or [0])[-1] + 1)
+    saved_model, card, tflite = (stage / name for name in ("saved_model", "card", "tflite"))
+    try:
+        card.mkdir(parents=True)
+        yield Stage(saved_model, card, tflite, version)
+        expect(not version.path.exists(), f"another export has written {version.path} meanwhile")
+        _publish(saved_model, {card: version.card, tflite: version.tflite}, version)
+    finally:
         shutil.rmtree(stage, ignore_errors=True)
-        if not published:
-            for folder in (model_dir / "cards", model_dir / "tflite", *reversed(made)):
-                with contextlib.suppress(OSError):  # not there, or not empty
-                    folder.rmdir()
+
+
+def _publish(saved_model, beside, version):
+    """Move the SavedModel to its place, after what belongs to it: a server sees it last."""
+    try:
+        for source, target in beside.items():
+            shutil.rmtree(target, ignore_errors=True)  # of a version that is no more
+            if source.exists():
+                target.parent.mkdir(exist_ok=True)
+                source.rename(target)
+        saved_model.rename(version.path)
+    except BaseException:
+        for target in beside.values():
+            shutil.rmtree(target, ignore_errors=True)
+        raise
 
 
 def _make_folders(path):
@@ -156,21 +171,3 @@ def _make_folders(path):
                 folder.rmdir()
         raise InputError(f"cannot create {path}: {error.strerror}.") from None
     return missing
-
-
-def _remove_abandoned(model_dir):
-    """Remove what exports left behind that were killed before they could do it themselves."""
-    for path in model_dir.glob(f"{STAGE}*"):
-        process = path.name.removeprefix(STAGE)
-        if process.isdecimal() and not _is_alive(int(process)):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_alive(process):
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True

@@ -4,7 +4,10 @@ A model implements `batch_losses(batch, seed, training)`, which combines the obj
 named scalar means with "loss" among them. The steps below contain no maths.
 """
 
+import math
+
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfssl import distributions, noise
@@ -14,6 +17,9 @@ from tfssl.errors import expect
 EVALUATION_STREAM = -1
 
 LIKELIHOODS = ("bernoulli", "binomial", "gaussian", "isotropic")
+
+# What the error says that a step raises when a number in it is not finite.
+NOT_FINITE = "a loss or a gradient is not finite"
 
 
 def mean(values):
@@ -31,6 +37,21 @@ def make_likelihood(name, dim, input_dim, total_count, seed):
         return distributions.IsotropicGaussian(dim, input_dim, seed=seed)
     expect(name == "gaussian", f"`likelihood` must be one of {LIKELIHOODS}", likelihood=name)
     return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
+
+
+def chance_loss(likelihood, dim, x, total_count=None):
+    """What a model that knows nothing loses on average, in nats: coins for pixels, or N(0, 1).
+
+    Args:
+      likelihood: one of `LIKELIHOODS`.
+      dim: D, the size of what the model generates.
+      x: [N, ...], what it is given; of q(z1|x), mean and standard deviation side by side, the sum
+        of whose squares is that of z1.
+      total_count: n of the binomial likelihood.
+    """
+    if likelihood in ("gaussian", "isotropic"):
+        return 0.5 * (dim * math.log(2.0 * math.pi) + float(np.square(x).sum(axis=-1).mean()))
+    return dim * math.log(2.0) * (total_count if likelihood == "binomial" else 1)
 
 
 class LossMeans(keras.metrics.Metric):
@@ -102,12 +123,37 @@ class GenerativeModel(keras.Model):
             replicas = tf.distribute.get_strategy().num_replicas_in_sync
             scaled_loss = self.optimizer.scale_loss(losses["loss"] / replicas)
         gradients = tape.gradient(scaled_loss, self.trainable_variables)
-        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
-        return self._follow(losses, batch)
+        means = self._follow(losses, batch)
+        # The weights stay as they were before a step that fails.
+        with tf.control_dependencies([self._expect_finite(means, gradients)]):
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+        return means
 
     def test_step(self, batch):
         losses = self.batch_losses(batch, self._step_seed(EVALUATION_STREAM), training=False)
         return self._follow(losses, batch)
+
+    def _expect_finite(self, means, gradients):
+        """An operation that fails unless the losses and the gradients are finite.
+
+        Of the gradients it looks at the biases' alone, which are few: each is the sum of what flows
+        back into its layer. In XLA it does nothing; there the end of the epoch tells.
+
+        Args:
+          means: what `_follow` gave: a loss that is not finite makes its mean so until the epoch
+            ends, when `faulty_terms` reads which one it was.
+          gradients: one per trainable variable.
+        """
+        watched = list(means.values())
+        # float16's scaled gradients overflow now and then; their optimizer skips such a step.
+        if not isinstance(self.optimizer, keras.optimizers.LossScaleOptimizer):
+            watched += [tf.reduce_sum(g) for g in gradients if g.shape.rank == 1]
+        return tf.debugging.Assert(tf.math.is_finite(tf.add_n(watched)), [NOT_FINITE])
+
+    def faulty_terms(self):
+        """Names of the losses that are not finite; of none, a gradient was it."""
+        finite = tf.math.is_finite(self._means.totals)[:-1].numpy()
+        return [n for n, good in zip(self.loss_names, finite, strict=True) if not good]
 
     def _step_seed(self, step):
         # The noise is a function of the seed and the step alone, so a resumed run repeats it.

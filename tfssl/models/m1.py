@@ -11,7 +11,7 @@ import keras
 import tensorflow as tf
 
 from tfssl import distributions, noise, objectives
-from tfssl.models.base import GenerativeModel, make_likelihood, mean
+from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
 from tfssl.networks import MLP, child_seeds
 
 
@@ -59,6 +59,10 @@ class M1(GenerativeModel):
         self.output_layer = make_likelihood(likelihood, input_dim, first, total_count, seeds[3])
         self._track_losses()
         self.built = True
+
+    def chance_loss(self, x):
+        """Nats per example that a model loses on x [N, D] if it has learned nothing."""
+        return chance_loss(self.likelihood, self.input_dim, x, self.total_count)
 
     @property
     def prior_z(self):

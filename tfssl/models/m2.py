@@ -16,7 +16,7 @@ import tensorflow_probability as tfp
 
 from tfssl import distributions, noise, objectives
 from tfssl.errors import expect
-from tfssl.models.base import GenerativeModel, make_likelihood, mean
+from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
 from tfssl.networks import MLP, child_seeds
 
 tfd = tfp.distributions
@@ -132,6 +132,11 @@ class M2(GenerativeModel):
         self.output_layer = make_likelihood(likelihood, input_dim, hidden[0], total_count, seeds[6])
         self._track_losses()
         self.built = True
+
+    def chance_loss(self, x):
+        """Nats per example that a model loses on x [N, D] and y if it has learned nothing."""
+        on_x = chance_loss(self.likelihood, self.input_dim, x, self.total_count)
+        return on_x + math.log(self.num_classes)
 
     @property
     def prior_y(self):

@@ -1,0 +1,86 @@
+"""Training that diverges: numbers that are not finite, or absurdly large, stop it with a message.
+
+A step whose loss or gradient is not finite fails inside TensorFlow, see `GenerativeModel`, and
+changes no weight. Losses that are finite and of no use are found at the end of an epoch.
+"""
+
+import contextlib
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfssl.errors import InputError
+from tfssl.models.base import NOT_FINITE
+
+ADVICE = "Lower the learning rate, or check the data for extreme values."
+# A term of the loss this many times as large as a model's that has learned nothing has diverged.
+ABSURD = 10.0
+
+
+class DivergenceError(InputError):
+    """The loss is no longer a number, or absurdly large."""
+
+
+@contextlib.contextmanager
+def explain_divergence(stage, model, steps, checkpoint=None):
+    """Turn the error of a step that is not finite into a `DivergenceError` that says what and when.
+
+    Args:
+      stage: what is being trained.
+      model: the network, whose step failed.
+      steps: the length of an epoch.
+      checkpoint: the file of the last good state, if there may be one.
+    """
+    try:
+        yield
+    except tf.errors.InvalidArgumentError as error:
+        if NOT_FINITE not in error.message:
+            raise
+        step = int(model.optimizer.iterations)  # it has not been counted
+        terms = ", ".join(model.faulty_terms()) or "the gradient of a finite loss"
+        kept = ""
+        if checkpoint is not None and checkpoint.exists():
+            kept = f" The last good state is kept in {checkpoint}."
+        raise DivergenceError(
+            f"training of {stage} diverged at step {step + 1}, in epoch {step // steps + 1}: "
+            f"{terms} not finite.{kept} {ADVICE}"
+        ) from None
+
+
+class StopOnDivergence(keras.callbacks.Callback):
+    """Stop with a clear error, before a checkpoint is written, when the loss is of no use.
+
+    That is when a term of an epoch is not finite, or when one is absurd, see `ABSURD`, for a tenth
+    of all epochs on end or in the last one: a shorter excursion may heal.
+
+    Args:
+      chance: the loss of a model that has learned nothing, see `chance_loss`.
+    """
+
+    def __init__(self, chance):
+        super().__init__()
+        self.chance = chance
+
+    def on_train_begin(self, logs=None):
+        self._absurd_epochs = 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        logs = logs or {}
+        bad = [name for name, value in logs.items() if not np.isfinite(value)]
+        if bad:
+            raise DivergenceError(
+                f"training diverged in epoch {epoch + 1}: {', '.join(bad)} not finite. {ADVICE}"
+            )
+        # The loss itself also holds the weights' prior and alpha, which know no such limit.
+        terms = [n for n in self.model.loss_names if n not in ("loss", "weight_prior")]
+        absurd = {name: logs[name] for name in terms if logs[name] > ABSURD * self.chance}
+        self._absurd_epochs = self._absurd_epochs + 1 if absurd else 0
+        epochs = self.params["epochs"]
+        last = epoch + 1 == epochs
+        if absurd and (last or self._absurd_epochs >= max(1.0, epochs / 10)):
+            values = ", ".join(f"{name} is {value:.3g}" for name, value in absurd.items())
+            raise DivergenceError(
+                f"training diverged by epoch {epoch + 1}: {values}, and a model that has learned "
+                f"nothing would lose {self.chance:.3g} nats. {ADVICE}"
+            )
