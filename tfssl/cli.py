@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tfssl.commands import demo, devices, serving
+from tfssl.commands import demo, devices, results, serving
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
@@ -101,26 +101,6 @@ def likelihood(
     )
     write_json(trained.folder / "likelihood.json", metrics)
     print_likelihood(metrics)
-
-
-@app.command(epilog="Example:  tfssl predict runs/digits_m1 new.npz --output predictions.csv")
-def predict(
-    run: RunArgument,
-    inputs: Annotated[Path, typer.Argument(metavar="INPUT", help=".npz with x, or .npy.")],
-    output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
-        "predictions.csv"
-    ),
-):
-    """Classify new inputs into a CSV file: id, label, probability of each class."""
-    from tfssl import predictions, runs
-    from tfssl.data.sources import read_inputs
-
-    predictions.check_output(output)
-    x = read_inputs(inputs)
-    with quiet_tensorflow():
-        trained = runs.TrainedRun(run)
-    predictions.write_csv(output, trained.probabilities(x), trained.class_names)
-    console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
 
 
 @app.command(
@@ -251,6 +231,15 @@ def figures(
         console.print(f"skipped {name}: {reason}", soft_wrap=True, markup=False, highlight=False)
 
 
+app.command(
+    epilog="Example:  tfssl predict runs/digits_m1 new.npz --output new.csv --abstain-below 0.9"
+)(results.predict)
+app.command(epilog="Example:  tfssl calibrate runs/digits_m2 --on labelled --folds 3")(
+    results.calibrate
+)
+app.command(epilog="Example:  tfssl report runs/digits_m1 --output report.html")(results.report)
+app.command(epilog="Example:  tfssl suggest runs/digits_m1 -n 20")(results.suggest)
+app.command(epilog="Example:  tfssl compare runs/digits_m1 runs/digits_m2")(results.compare)
 app.command(
     epilog="Examples:  tfssl export runs/digits_m1 --name digits"
     "  |  tfssl export runs/digits_m1 --tflite f32,int8"

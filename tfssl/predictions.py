@@ -1,9 +1,18 @@
-"""Predictions as a CSV file."""
+"""Predictions as a CSV file.
+
+id              the row of the input
+label           the likeliest class; empty where the classifier abstains
+confidence      its probability
+entropy         of the probabilities, in nats
+log_likelihood  of the input under the model, in nats: low where it is unlike the training data
+calibrated p(<class>)   or  uncalibrated p(<class>)
+"""
 
 import csv
 
 from tfssl.errors import expect
 from tfssl.files import atomic_path
+from tfssl.results.measures import entropy
 
 
 def check_output(path):
@@ -16,17 +25,33 @@ def check_output(path):
     expect(path.parent.is_dir(), f"the folder of {path} must exist", folder=str(path.parent))
 
 
-def write_csv(path, probabilities, class_names):
-    """Rows id, label, probability of each class.
+def write_csv(
+    path, probabilities, class_names, calibrated=False, log_likelihood=None, abstain_below=0.0
+):
+    """Write a row for each input.
 
     Args:
       path: the file to write.
       probabilities: [N, K].
       class_names: K names.
+      calibrated: whether the probabilities are, for the names of their columns.
+      log_likelihood: [N], or None to leave the column out.
+      abstain_below: the confidence below which no label is given.
+
+    Returns:
+      abstained: how many inputs have no label.
     """
+    confidence, uncertainty = probabilities.max(axis=1), entropy(probabilities)
+    abstains = confidence < abstain_below
+    kind = "calibrated" if calibrated else "uncalibrated"
+    scored = log_likelihood is not None
     with atomic_path(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "label", *(f"p({name})" for name in class_names)])
+        header = ["id", "label", "confidence", "entropy", *["log_likelihood"] * scored]
+        writer.writerow([*header, *(f"{kind} p({name})" for name in class_names)])
         for row, values in enumerate(probabilities):
-            shares = (f"{value:.6g}" for value in values)
-            writer.writerow([row, class_names[int(values.argmax())], *shares])
+            label = "" if abstains[row] else class_names[int(values.argmax())]
+            numbers = [confidence[row], uncertainty[row]]
+            numbers += [log_likelihood[row]] if scored else []
+            writer.writerow([row, label, *(f"{value:.6g}" for value in [*numbers, *values])])
+    return int(abstains.sum())
