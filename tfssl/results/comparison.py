@@ -143,8 +143,8 @@ def compare_methods(first, second):
         mean, half_width, p = paired_t(
             *zip(*[map(_mean_error, pair) for pair in pairs], strict=True)
         )
-        names = [_names(itertools.chain(*column)) for column in zip(*pairs, strict=True)]
-        return Verdict(*names, mean, half_width, f"paired t over {len(splits)} splits", p)
+        a, b = (_names(itertools.chain(*column)) for column in zip(*pairs, strict=True))
+        return Verdict(a, b, mean, half_width, f"paired t over {len(splits)} splits", p)
     same_test = [(a, b) for a in first for b in second if a.test == b.test]
     if not same_test:
         return Verdict(_names(first), _names(second), None, None, "no test points in common", None)

@@ -28,10 +28,10 @@ def reliability_diagram(before, after=None):
     curves = [(before, "uncalibrated", BEFORE, "--")]
     curves += [] if after is None else [(after, "calibrated", AFTER, "-")]
     for curve, label, colour, line in curves:
-        full = curve.count > 0
-        x, y, count = 100 * curve.confidence[full], 100 * curve.accuracy[full], curve.count[full]
+        full = curve.points > 0
+        x, y, points = 100 * curve.confidence[full], 100 * curve.accuracy[full], curve.points[full]
         axes.plot(x, y, line, color=colour, label=label, linewidth=1.5)
-        axes.scatter(x, y, s=8 + 120 * count / count.sum(), color=colour, zorder=3)
+        axes.scatter(x, y, s=8 + 120 * points / points.sum(), color=colour, zorder=3)
     axes.set(xlim=(0, 102), ylim=(0, 102))
     axes.legend(loc="lower right", frameon=False)
     return figure

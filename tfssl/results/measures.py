@@ -16,7 +16,7 @@ class Reliability(NamedTuple):
 
     confidence: np.ndarray
     accuracy: np.ndarray
-    count: np.ndarray
+    points: np.ndarray
 
 
 def reliability(probabilities, label, bins=15):
@@ -24,10 +24,10 @@ def reliability(probabilities, label, bins=15):
     confidence = probabilities.max(axis=1).astype(np.float64)
     right = probabilities.argmax(axis=1) == label
     bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    count = np.bincount(bin_of, minlength=bins)
+    points = np.bincount(bin_of, minlength=bins)
     sums = [np.bincount(bin_of, weights, minlength=bins) for weights in (confidence, right)]
     with np.errstate(invalid="ignore"):
-        return Reliability(sums[0] / count, sums[1] / count, count)
+        return Reliability(sums[0] / points, sums[1] / points, points)
 
 
 class CoverageCurve(NamedTuple):

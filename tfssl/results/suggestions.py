@@ -51,14 +51,15 @@ def choose(features, uncertainty, labelled_features, count, seed=0):
     candidates = features[pool]
     width = bandwidth(references)
     score = uncertainty[pool] * similarity(candidates, references, width).mean(axis=1)
-    novelty = 1.0 - similarity(candidates, labelled_features, width).max(axis=1, initial=0.0)
-    chosen, scores = [], []
+    novelty = 1.0 - similarity(candidates, labelled_features, width).max(axis=1)
+    chosen: list[int] = []
+    scores: list[float] = []
     for _ in range(count):
         value = score * novelty
         value[chosen] = -1.0  # a score may be 0
         best = int(value.argmax())
         chosen.append(best)
-        scores.append(value[best])
+        scores.append(float(value[best]))
         near = similarity(candidates, candidates[[best]], width)[:, 0]
         novelty = np.minimum(novelty, 1.0 - near)
     return pool[chosen], np.array(scores)
