@@ -18,45 +18,55 @@ def test_the_choice_equals_a_plain_loop(rng):
     tenth = [np.sort(np.linalg.norm(x - point, axis=1))[10] for point in x]
     width = np.median(tenth)
 
-    def k(a, b):
-        return np.exp(-np.sum((a - b) ** 2) / (2 * width**2))
+    def covered(points, u):
+        return max(np.exp(-np.sum((u - s) ** 2) / (2 * width**2)) for s in points)
 
-    taken, expected = list(known), []
+    def value(points):
+        """The uncertainty that the points cover."""
+        return sum(h * covered(points, u) for h, u in zip(uncertainty, x, strict=True))
+
+    taken, expected, gains = list(known), [], []
     for _ in range(6):
-        scores = [
-            -1.0
-            if i in [j for j, _ in expected]
-            else uncertainty[i]
-            * np.mean([k(x[i], other) for other in x])
-            * (1 - max(k(x[i], other) for other in taken))
-            for i in range(40)
-        ]
-        best = int(np.argmax(scores))
-        expected.append((best, scores[best]))
-        taken.append(x[best])
+        gain = [value([*taken, point]) - value(taken) for point in x]
+        expected.append(int(np.argmax(gain)))
+        gains.append(max(gain) / uncertainty.sum())
+        taken.append(x[expected[-1]])
     chosen, scores = suggestions.choose(x, uncertainty, known, 6)
-    np.testing.assert_array_equal(chosen, [i for i, _ in expected])
-    np.testing.assert_allclose(scores, [score for _, score in expected], rtol=1e-6)
+    np.testing.assert_array_equal(chosen, expected)
+    np.testing.assert_allclose(scores, gains, rtol=1e-6)
 
 
 def test_it_wants_uncertain_typical_and_different_points(rng):
     left, right = rng.normal(0, 1, (50, 2)), rng.normal(20, 1, (50, 2))
     x = np.concatenate([left, right, [[200.0, 0.0]]])  # the last one is like no other
-    uncertainty = np.ones(101)
-    uncertainty[:25] = 0.01
-    chosen, _ = suggestions.choose(x, uncertainty, [[-500.0, 0.0]], 8)
+    far, uncertainty = [[-500.0, 0.0]], np.ones(101)
+    chosen, gains = suggestions.choose(x, uncertainty, far, 8)
     assert len(set(chosen)) == 8
-    assert min(chosen) >= 25
     assert 100 not in chosen
     assert 2 <= np.sum(chosen < 50) <= 6  # some of both groups
+    assert all(np.diff(gains) <= 0)
     chosen, _ = suggestions.choose(x, uncertainty, right, 4)
-    assert np.sum(chosen < 50) >= 3  # the right group has labels already
+    assert np.sum(chosen < 50) == 4  # the right group has labels already
+    uncertainty[:50] = 0.01
+    chosen, _ = suggestions.choose(x, uncertainty, far, 4)
+    assert np.sum((chosen >= 50) & (chosen < 100)) == 4
+
+
+def test_of_many_points_the_uncertain_are_drawn(rng, monkeypatch):
+    monkeypatch.setattr(suggestions, "MAX_POOL", 50)
+    x, uncertainty = rng.normal(size=(2000, 2)), np.repeat([0.0, 1.0], 1000)
+    chosen, _ = suggestions.choose(x, uncertainty, x[:1], 5)
+    assert len(set(chosen)) == 5
+    assert min(chosen) >= 1000
+    weights = np.array([1.0, 2.0, 0.0, 5.0])
+    first = [suggestions.drawn(weights, 1, rng)[0] for _ in range(4000)]
+    np.testing.assert_allclose(np.bincount(first, minlength=4) / 4000, weights / 8, atol=0.03)
 
 
 def test_equal_points_and_no_uncertainty_still_give_as_many_as_asked_for():
-    chosen, scores = suggestions.choose(np.ones((5, 2)), np.zeros(5), np.ones((1, 2)), 5)
+    chosen, gains = suggestions.choose(np.ones((5, 2)), np.zeros(5), np.ones((1, 2)), 5)
     assert sorted(chosen) == [0, 1, 2, 3, 4]
-    np.testing.assert_array_equal(scores, 0.0)
+    np.testing.assert_array_equal(gains, 0.0)
 
 
 @pytest.mark.parametrize("count", [0, 6])

@@ -192,6 +192,7 @@ def compare(
     Runs that differ only in split and seed count as one method.
     """
     from rich.table import Table
+    from rich.text import Text
 
     expect(len(runs) >= 2, "compare needs at least two runs", runs=len(runs))
     distinct = {run.resolve() for run in runs}
@@ -201,18 +202,19 @@ def compare(
 
     outcomes = [comparison.Outcome.of(subject) for subject in subjects]
     verdicts = comparison.compare(outcomes)
-    table = Table("run", "method", "labels", "error %", "95% interval", "log-loss", "points")
+    table = Table("method", "labels", "error %", "95% interval", "log-loss")
+    table.add_column("run", overflow="fold")
     for o in outcomes:
         m = o.metrics
         interval = f"{100 * m['error_low']:.2f} to {100 * m['error_high']:.2f}"
         error, loss = f"{100 * m['error']:.2f}", f"{m['log_loss']:.3f}"
-        table.add_row(o.name, o.title, str(o.labels), error, interval, loss, str(m["examples"]))
+        table.add_row(o.title, str(o.labels), error, interval, loss, Text(o.name))
     console.print(table)
     for v in verdicts:
-        say(f"{v.first}  against  {v.second}")
         if v.p is None:
-            say(f"  {v.evidence}")
+            say(f"{v.first}  against  {v.second}: {v.evidence}")
             continue
+        say(f"{v.first}  against  {v.second}")
         spread = "" if v.half_width is None else f" +- {100 * v.half_width:.2f}"
         adjusted = ", by Holm" if len(verdicts) > 1 else ""
         say(f"  difference {100 * v.difference:+.2f}{spread} points of error; {v.evidence}")

@@ -1,11 +1,16 @@
-"""Which unlabelled points to label next: uncertain, typical of the data, and unlike one another.
+"""Which unlabelled points to label next: those that stand for the most uncertainty.
 
-  score(x) = H(p(y|x)) * density(x) * (1 - max_s k(x, s)),   s the points labelled or chosen so far
+  gain(x) = sum_u H(p(y|u)) max(0, k(x, u) - covered(u)),   covered(u) = max_s k(s, u)
 
-H is the entropy of the calibrated probabilities, k(x, s) = exp(-|x - s|^2 / 2 h^2) compares
-features, h is the median distance of a point to its 10th neighbour, and density(x) is the mean of
-k(x, .) over the unlabelled points. The point with the highest score is chosen, and the next
-after the scores have taken it in.
+u are the unlabelled points and H is the entropy of their calibrated probabilities; s are the points
+labelled or chosen so far; k(a, b) = exp(-|a - b|^2 / 2 h^2) compares features, and h is the median
+distance of a point to its 10th neighbour. The point with the highest gain is chosen, then the next
+one: it is uncertain and in dense company, or the sum were small, and unlike what is labelled or
+chosen already, or all were covered. Choosing so is within 1 - 1/e of the best choice of its size.
+
+G. Nemhauser, L. Wolsey and M. Fisher, "An analysis of approximations for maximizing submodular set
+functions", Mathematical Programming 1978; K. Wei, R. Iyer and J. Bilmes, "Submodularity in data
+subset selection and active learning", ICML 2015.
 """
 
 import csv
@@ -19,24 +24,24 @@ from tfssl.files import atomic_path
 from tfssl.results.measures import entropy
 
 NEIGHBOUR = 10
-# Unlabelled points that stand for all: by which density is measured, and which can be chosen.
-MAX_REFERENCES, MAX_CANDIDATES = 4000, 4000
+# Of more unlabelled points as many are drawn, in proportion to their uncertainty.
+MAX_POOL = 4000
 MAX_SHOWN, SHEET_COLUMNS = 100, 10
 
 
 def choose(features, uncertainty, labelled_features, count, seed=0):
-    """Row numbers of the points to label, the most wanted first, and their scores when chosen.
+    """Row numbers of the points to label, the most wanted first, and what they cover.
 
     Args:
       features: [N, F] of the unlabelled points.
       uncertainty: [N], not negative.
-      labelled_features: [L, F] of the points that have a label.
+      labelled_features: [L, F] of the points that have a label, at least one.
       count: how many to choose.
-      seed: seed of the points that stand for all, where there are many.
+      seed: seed of the draw, where there are many points.
 
     Returns:
       chosen: [count] integers.
-      scores: [count].
+      gains: [count], shares of all uncertainty that each of them was the first to cover.
     """
     expect(
         1 <= count <= len(features),
@@ -44,25 +49,31 @@ def choose(features, uncertainty, labelled_features, count, seed=0):
         n=count,
         unlabelled=len(features),
     )
-    rng = np.random.default_rng(seed)
-    references = features[rng.permutation(len(features))[:MAX_REFERENCES]]
-    # Of many points, those that cannot win for want of uncertainty are not compared.
-    pool = np.argsort(-uncertainty, kind="stable")[: max(count, MAX_CANDIDATES)]
+    pool, weights = np.arange(len(features)), uncertainty
+    if len(features) > max(count, MAX_POOL):
+        pool = drawn(uncertainty, max(count, MAX_POOL), np.random.default_rng(seed))
+        weights = np.ones(len(pool))  # the draw has weighed them already
     candidates = features[pool]
-    width = bandwidth(references)
-    score = uncertainty[pool] * similarity(candidates, references, width).mean(axis=1)
-    novelty = 1.0 - similarity(candidates, labelled_features, width).max(axis=1)
+    width = bandwidth(candidates)
+    alike = similarity(candidates, candidates, width)
+    covered = similarity(candidates, labelled_features, width).max(axis=1)
     chosen: list[int] = []
-    scores: list[float] = []
+    gains: list[float] = []
     for _ in range(count):
-        value = score * novelty
-        value[chosen] = -1.0  # a score may be 0
-        best = int(value.argmax())
+        gain = np.maximum(alike - covered, 0.0) @ weights
+        gain[chosen] = -1.0  # another gain may be 0
+        best = int(gain.argmax())
         chosen.append(best)
-        scores.append(float(value[best]))
-        near = similarity(candidates, candidates[[best]], width)[:, 0]
-        novelty = np.minimum(novelty, 1.0 - near)
-    return pool[chosen], np.array(scores)
+        gains.append(float(gain[best]))
+        covered = np.maximum(covered, alike[best])
+    return pool[chosen], np.array(gains) / (weights.sum() or 1.0)
+
+
+def drawn(weights, count, rng):
+    """`count` different row numbers, drawn one after another in proportion to weights [N]."""
+    with np.errstate(divide="ignore"):
+        waiting_time = rng.exponential(size=len(weights)) / weights
+    return np.argsort(waiting_time, kind="stable")[:count]
 
 
 def similarity(a, b, width):
@@ -88,7 +99,7 @@ def class_features(run, x, batch_size=1000):
 
 
 def suggest(subject, calibration, count):
-    """The points of a run to label next, a dictionary each: rank, row, likeliest class, score.
+    """The points of a run to label next, a dictionary each: rank, row, likeliest class, gain.
 
     Args:
       subject: a `gallery.Subject`.
@@ -100,7 +111,7 @@ def suggest(subject, calibration, count):
     probabilities = run.probabilities(parts.x_unlabelled)
     probabilities = probabilities if calibration is None else calibration(probabilities)
     uncertainty = entropy(probabilities)
-    chosen, scores = choose(
+    chosen, gains = choose(
         class_features(run, parts.x_unlabelled),
         uncertainty,
         class_features(run, parts.x_labelled),
@@ -114,9 +125,9 @@ def suggest(subject, calibration, count):
             "likeliest": run.class_names[int(probabilities[i].argmax())],
             "confidence": float(probabilities[i].max()),
             "entropy": float(uncertainty[i]),
-            "score": float(score),
+            "gain": float(gain),
         }
-        for rank, (i, score) in enumerate(zip(chosen, scores, strict=True), start=1)
+        for rank, (i, gain) in enumerate(zip(chosen, gains, strict=True), start=1)
     ]
 
 
