@@ -197,6 +197,8 @@ def latent_map(subject, folder):
 
 def learning_curves(subject, folder):
     history = subject.run.folder.read_json("history.json")
+    if not history:
+        raise DoesNotFitError("the run took its M1 from another one and trained no network")
     plots.write_figure(folder / "learning_curves.png", plots.curves(history))
     return ["learning_curves.png"]
 

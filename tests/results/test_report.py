@@ -125,17 +125,44 @@ def test_a_place_that_cannot_be_written_exits_with_2(output, image_run, call):
     assert (code, "must be a file in a folder that exists" in error) == (2, True)
 
 
-def test_data_that_changed_are_refused(image_run, call, tmp_path):
+@pytest.fixture
+def copied_run(image_run, tmp_path):
+    """A run of its own, to be damaged."""
     copy = tmp_path / "run"
     copy.mkdir()
     for path in image_run.iterdir():
-        if path.is_file():
+        if path.is_file() and path.name != calibration.FILE:
             (copy / path.name).write_bytes(path.read_bytes())
-    with np.load(image_run / "split.npz") as split:
-        np.savez(copy / "split.npz", **{k: v[::-1] for k, v in split.items()})
-    code, _, error = call("report", copy)
+    return copy
+
+
+def test_data_that_changed_are_refused(copied_run, call):
+    with np.load(copied_run / "split.npz") as split:
+        changed = {name: rows[::-1] for name, rows in split.items()}
+    np.savez(copied_run / "split.npz", **changed)
+    code, _, error = call("report", copied_run)
     assert (code, "must be those that" in error) == (2, True)
-    assert not (copy / "report.html").exists()
+    assert not (copied_run / "report.html").exists()
+
+
+def test_a_run_that_trained_no_network_has_no_curves(copied_run):
+    (copied_run / "history.json").write_text("{}")
+    drawn = report.pictures(gallery.Subject.open(copied_run))
+    assert "took its M1 from another one" in drawn["learning_curves"]
+    assert "<img" in drawn["latent_map"]
+
+
+def test_predictions_do_not_need_the_data_of_the_run(copied_run, call, tmp_path):
+    settings = json.loads((copied_run / "settings.json").read_text())
+    settings["data"]["name"] = "gone.npz"
+    (copied_run / "settings.json").write_text(json.dumps(settings))
+    np.save(tmp_path / "x.npy", np.zeros((2, 6, 5, 3), np.uint8))
+    code, output, error = call(
+        "predict", copied_run, tmp_path / "x.npy", "--output", tmp_path / "p.csv"
+    )
+    assert code == 0, error
+    assert "not calibrated: cannot read gone.npz" in output
+    assert list(read(tmp_path / "p.csv")[0])[-1].startswith("uncalibrated p(")
 
 
 def read(path):

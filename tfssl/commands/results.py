@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
-from tfssl.errors import expect
+from tfssl.errors import InputError, expect
 
 SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point for log p(x).")]
 
@@ -139,7 +139,10 @@ def predict(
     if raw:
         fitted, reason = None, "--raw"
     elif fitted is None:
-        fitted, reason = ensure_calibrated(open_subject(run))
+        try:
+            fitted, reason = ensure_calibrated(open_subject(run))
+        except InputError as error:  # to predict, the run's own data need not be there
+            reason = str(error)
     probabilities = probabilities if fitted is None else fitted(probabilities)
     scores = None
     if samples and len(x):
