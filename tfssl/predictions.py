@@ -26,7 +26,13 @@ def check_output(path):
 
 
 def write_csv(
-    path, probabilities, class_names, calibrated=False, log_likelihood=None, abstain_below=0.0
+    path,
+    probabilities,
+    class_names,
+    names=None,
+    calibrated=False,
+    log_likelihood=None,
+    abstain_below=0.0,
 ):
     """Write a row for each input.
 
@@ -34,6 +40,7 @@ def write_csv(
       path: the file to write.
       probabilities: [N, K].
       class_names: K names.
+      names: N names of the inputs, their ids; row numbers if None.
       calibrated: whether the probabilities are, for the names of their columns.
       log_likelihood: [N], or None to leave the column out.
       abstain_below: the confidence below which no label is given.
@@ -45,6 +52,7 @@ def write_csv(
     abstains = confidence < abstain_below
     kind = "calibrated" if calibrated else "uncalibrated"
     scored = log_likelihood is not None
+    names = range(len(probabilities)) if names is None else names
     with atomic_path(path) as temporary, open(temporary, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         header = ["id", "label", "confidence", "entropy", *["log_likelihood"] * scored]
@@ -53,5 +61,6 @@ def write_csv(
             label = "" if abstains[row] else class_names[int(values.argmax())]
             numbers = [confidence[row], uncertainty[row]]
             numbers += [log_likelihood[row]] if scored else []
-            writer.writerow([row, label, *(f"{value:.6g}" for value in [*numbers, *values])])
+            shown = (f"{value:.6g}" for value in [*numbers, *values])
+            writer.writerow([names[row], label, *shown])
     return int(abstains.sum())

@@ -8,7 +8,7 @@ from tfssl import cli, training
 from tfssl.config import load_settings
 from tfssl.errors import InputError
 
-CLASSES = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "$title & 'co'")
+CLASSES = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', r"$title & \frac$")
 SMALL = [
     "m1.epochs=2",
     "m2.epochs=2",

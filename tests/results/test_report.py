@@ -202,6 +202,22 @@ def test_predictions(image_run, class_names, tmp_path, call, rng):
     np.testing.assert_allclose(got, run.probabilities(x), rtol=1e-4)
 
 
+def test_a_run_that_may_only_be_read_is_calibrated_all_the_same(
+    copied_run, call, tmp_path, monkeypatch
+):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(calibration, "write_json", refuse)
+    np.save(tmp_path / "x.npy", np.zeros((2, 6, 5, 3), np.uint8))
+    code, output, error = call(
+        "predict", copied_run, tmp_path / "x.npy", "--output", tmp_path / "p.csv"
+    )
+    assert code == 0, error
+    assert "calibrated: temperature" in output
+    assert not (copied_run / calibration.FILE).exists()
+
+
 @pytest.mark.parametrize("threshold", ["-0.1", "1.1", "sure"])
 def test_the_threshold_is_a_probability(threshold, image_run, tmp_path, call):
     output = tmp_path / "p.csv"

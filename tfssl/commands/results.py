@@ -1,5 +1,6 @@
 """Commands for results to trust: calibrate, report, predict, suggest, compare."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -34,7 +35,7 @@ def open_subject(run):
 
 
 def ensure_calibrated(subject):
-    """(the run's `Calibration`, or None, and then why): fitted and stored if that is quick."""
+    """(the run's `Calibration` or None, why None): fitted and stored if that is quick."""
     from tfssl.results import calibration
 
     stored = calibration.Calibration.load(subject.run.folder)
@@ -44,7 +45,8 @@ def ensure_calibrated(subject):
     if obstacle is not None:
         return None, obstacle
     fitted = calibration.calibrate(subject, progress=progress_bar("calibrating"))
-    fitted.save(subject.run.folder)
+    with contextlib.suppress(OSError, InputError):  # a folder that may only be read serves too
+        fitted.save(subject.run.folder)
     return fitted, None
 
 
@@ -151,7 +153,12 @@ def predict(
         scores = likelihoods.log_likelihood(trained.model, seen, samples, progress=progress)
     calibrated = fitted is not None
     abstained = predictions.write_csv(
-        output, probabilities, trained.class_names, calibrated, scores, abstain_below
+        output,
+        probabilities,
+        trained.class_names,
+        calibrated=calibrated,
+        log_likelihood=scores,
+        abstain_below=abstain_below,
     )
     say(f"calibrated: {fitted}" if calibrated else f"not calibrated: {reason}")
     if abstain_below:
