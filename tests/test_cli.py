@@ -92,10 +92,11 @@ def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng):
     assert code == 0, error
     with open(tmp_path / "p.csv", newline="") as file:
         header, *rows = csv.reader(file)
-    assert header == ["id", "label", *(f"p({k})" for k in range(10))]
+    numbers = ["confidence", "entropy", "log_likelihood"]
+    assert header == ["id", "label", *numbers, *(f"uncalibrated p({k})" for k in range(10))]
     assert [row[0] for row in rows] == [str(i) for i in range(7)]
     for row in rows:
-        shares = np.array(row[2:], float)
+        shares = np.array(row[5:], float)
         np.testing.assert_allclose(shares.sum(), 1.0, rtol=1e-4)
         assert row[1] == str(shares.argmax())
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from tfssl.commands import data as own_data
-from tfssl.commands import demo, devices, serving
+from tfssl.commands import demo, devices, results, serving
 from tfssl.commands.common import RunArgument, console, quiet_tensorflow
 from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
@@ -120,31 +120,6 @@ def likelihood(
     )
     write_json(trained.folder / "likelihood.json", metrics)
     print_likelihood(metrics)
-
-
-@app.command(epilog="Example:  tfssl predict runs/digits_m1 new.npz --output predictions.csv")
-def predict(
-    run: RunArgument,
-    inputs: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT", help=".npz with x, .npy, or files like those the run was trained on."
-        ),
-    ],
-    output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
-        "predictions.csv"
-    ),
-):
-    """Classify new inputs into a CSV file: id, label, probability of each class."""
-    from tfssl import predictions, runs
-    from tfssl.data.new_inputs import read_new
-
-    predictions.check_output(output)
-    x, names = read_new(inputs, runs.RunFolder.open(run).schema())
-    with quiet_tensorflow():
-        trained = runs.TrainedRun(run)
-    predictions.write_csv(output, trained.probabilities(x), trained.class_names, names)
-    console.print(f"{len(x)} predictions: {output}", soft_wrap=True)
 
 
 @app.command(
@@ -285,6 +260,15 @@ app.command(
 app.command(epilog="Example:  tfssl init table.csv --label species --output species.toml")(
     own_data.init
 )
+app.command(
+    epilog="Example:  tfssl predict runs/digits_m1 new.npz --output new.csv --abstain-below 0.9"
+)(results.predict)
+app.command(epilog="Example:  tfssl calibrate runs/digits_m2 --on labelled --folds 3")(
+    results.calibrate
+)
+app.command(epilog="Example:  tfssl report runs/digits_m1 --output report.html")(results.report)
+app.command(epilog="Example:  tfssl suggest runs/digits_m1 -n 20")(results.suggest)
+app.command(epilog="Example:  tfssl compare runs/digits_m1 runs/digits_m2")(results.compare)
 app.command(
     epilog="Examples:  tfssl export runs/digits_m1 --name digits"
     "  |  tfssl export runs/digits_m1 --tflite f32,int8"

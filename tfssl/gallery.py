@@ -49,7 +49,7 @@ class Subject:
         """A finished run; `indices` of test points, or None to choose them."""
         run = TrainedRun(run_dir)
         run.folder.check_finished()
-        experiment = Experiment.prepare(run.settings)
+        experiment = Experiment.prepare(run.settings, preprocessing=run.preprocessing)
         source, parts = experiment.source, experiment.split
         expect(
             source.class_names == run.class_names,
@@ -57,7 +57,11 @@ class Subject:
             trained_on=run.class_names,
             data=source.class_names,
         )
-        run.preprocessing.check(parts.x_test, f"{source.name}, test points")
+        expect(
+            run.folder.has_split(parts.rows),
+            f"the data must be those that {run.folder.path} was trained on",
+            hint="They give another split than its split.npz: restore them, or train again.",
+        )
         if indices is None:
             indices = default_indices(run.settings.data.name, parts.label_test)
         else:
@@ -193,6 +197,8 @@ def latent_map(subject, folder):
 
 def learning_curves(subject, folder):
     history = subject.run.folder.read_json("history.json")
+    if not history:
+        raise DoesNotFitError("the run took its M1 from another one and trained no network")
     plots.write_figure(folder / "learning_curves.png", plots.curves(history))
     return ["learning_curves.png"]
 

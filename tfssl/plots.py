@@ -142,7 +142,11 @@ def class_map(points, label, class_names, title):
         axes.scatter(here[:, 0], here[:, 1], s=7, color=colour, linewidths=0, label=class_names[k])
     axes.set(title=title, aspect="equal", xticks=[], yticks=[])
     if count <= MAX_NAMED:
-        axes.legend(markerscale=3, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+        legend = axes.legend(
+            markerscale=3, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)  # a name with dollar signs is no formula
     return figure
 
 

@@ -10,6 +10,8 @@
   history.json        every epoch's losses, by stage
   metrics.json        validation and test error, bounds
   likelihood.json     the latest estimate of log p(x), if there is one
+  calibration.json    the temperature of the probabilities, once it is fitted
+  report.html         the latest report, if there is one
   m1/, m2/            checkpoints of the stages while they train
   tensorboard/        logs
   figures/            pictures, once `tfssl figures` has drawn them
@@ -153,6 +155,12 @@ class RunFolder:
     def save_arrays(self, name, **arrays):
         with atomic_path(self / name) as temporary:
             np.savez_compressed(temporary, **arrays)
+
+    def has_split(self, rows):
+        """Whether the run's points have these row numbers, {part: [N]}."""
+        path = self / "split.npz"
+        with damaged(path), np.load(path, allow_pickle=False) as saved:
+            return all(np.array_equal(saved[part], numbers) for part, numbers in rows.items())
 
     def preprocessing(self):
         """The saved `Preprocessing`, None if the run ended before there was one."""

@@ -1,0 +1,238 @@
+"""Commands for results to trust: calibrate, report, predict, suggest, compare."""
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from tfssl.commands.common import RunArgument, console, quiet_tensorflow
+from tfssl.errors import InputError, expect
+
+SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point for log p(x).")]
+
+
+def say(text):
+    """Print a line as it is: names of files and classes are no markup."""
+    console.print(text, soft_wrap=True, markup=False, highlight=False)
+
+
+def progress_bar(title):
+    """A function that wraps a list with a progress bar as it is walked."""
+    from rich.progress import track
+
+    return lambda steps: track(steps, title, console=console, transient=True)
+
+
+def open_subject(run):
+    """A finished run with its data."""
+    from tfssl.runs import RunFolder
+
+    RunFolder.open(run).check_finished()
+    with quiet_tensorflow():
+        from tfssl.gallery import Subject
+    return Subject.open(run)
+
+
+def ensure_calibrated(subject):
+    """(the run's `Calibration` or None, why None): fitted and stored if that is quick."""
+    from tfssl.results import calibration
+
+    stored = calibration.Calibration.load(subject.run.folder)
+    if stored is not None:
+        return stored, None
+    obstacle = calibration.obstacle(subject)
+    if obstacle is not None:
+        return None, obstacle
+    fitted = calibration.calibrate(subject, progress=progress_bar("calibrating"))
+    with contextlib.suppress(OSError, InputError):  # a folder that may only be read serves too
+        fitted.save(subject.run.folder)
+    return fitted, None
+
+
+def calibrate(
+    run: RunArgument,
+    on: Annotated[
+        Literal["auto", "validation", "labelled"],
+        typer.Option(
+            help="The validation points, or the labelled training points, cross-fitted; auto: "
+            "validation points if there are any."
+        ),
+    ] = "auto",
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-fitting.")] = 5,
+):
+    """Fit the temperature of a run's probabilities, without test points.
+
+    Cross-fitting trains what has seen labels once per fold: of M1 only the classifier, of M1+M2 the
+    M2. The temperature is stored in the run folder, for predict, report and suggest.
+    """
+    from tfssl.results import calibration
+
+    subject = open_subject(run)
+    fitted = calibration.calibrate(subject, on, folds, progress_bar("calibrating"))
+    fitted.save(subject.run.folder)
+    say(f"{fitted}: {subject.run.folder / calibration.FILE}")
+
+
+def report(
+    run: RunArgument,
+    output: Annotated[
+        Path | None, typer.Option(help="The HTML file; RUN/report.html if left out.")
+    ] = None,
+    points: Annotated[int, typer.Option(min=2, help="Points to score by log p(x).")] = 2000,
+    samples: SamplesOption = 25,
+):
+    """Write one HTML page on a run: error, calibration, curves, examples, settings.
+
+    The page needs no other file and no network. The run is calibrated first, if it is not yet and
+    that is quick.
+    """
+    path = run / "report.html" if output is None else output
+    expect(
+        path.parent.is_dir() and not path.is_dir(),
+        f"{path} must be a file in a folder that exists",
+    )
+    subject = open_subject(run)
+    fitted, reason = ensure_calibrated(subject)
+    from tfssl.results import report as module
+    from tfssl.results.evidence import Evidence
+
+    evidence = Evidence.gather(
+        subject, fitted, reason, points, samples, progress_bar("scoring log p(x)")
+    )
+    module.write_report(path, evidence)
+    say(f"report: {path}")
+
+
+def predict(
+    run: RunArgument,
+    inputs: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INPUT", help=".npz with x, .npy, or files like those the run was trained on."
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
+        "predictions.csv"
+    ),
+    abstain_below: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Give no label where the confidence is lower, e.g. 0.9."),
+    ] = 0.0,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="The classifier's own probabilities, not calibrated.")
+    ] = False,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Samples of z per point for log p(x); 0 leaves it out.")
+    ] = 25,
+):
+    """Classify new inputs into a CSV file.
+
+    Columns: id, label, confidence, entropy, log_likelihood (low where the input is unlike the
+    training data), and the probability of each class. The run is calibrated first, if it is not yet
+    and that is quick; the names of the columns say whether the probabilities are.
+    """
+    from tfssl import predictions, runs
+    from tfssl.data.new_inputs import read_new
+
+    predictions.check_output(output)
+    x, names = read_new(inputs, runs.RunFolder.open(run).schema())
+    with quiet_tensorflow():
+        from tfssl import likelihoods
+        from tfssl.results.calibration import Calibration
+    trained = runs.TrainedRun(run)
+    probabilities = trained.probabilities(x)
+    fitted, reason = Calibration.load(trained.folder), None
+    if raw:
+        fitted, reason = None, "--raw"
+    elif fitted is None:
+        try:
+            fitted, reason = ensure_calibrated(open_subject(run))
+        except InputError as error:  # to predict, the run's own data need not be there
+            reason = str(error)
+    probabilities = probabilities if fitted is None else fitted(probabilities)
+    scores = None
+    if samples and len(x):
+        seen = trained.preprocessing(x).numpy()
+        progress = progress_bar("scoring log p(x)")
+        scores = likelihoods.log_likelihood(trained.model, seen, samples, progress=progress)
+    calibrated = fitted is not None
+    abstained = predictions.write_csv(
+        output,
+        probabilities,
+        trained.class_names,
+        names,
+        calibrated=calibrated,
+        log_likelihood=scores,
+        abstain_below=abstain_below,
+    )
+    say(f"calibrated: {fitted}" if calibrated else f"not calibrated: {reason}")
+    if abstain_below:
+        say(f"{abstained} of {len(x)} without a label: confidence below {abstain_below:g}")
+    say(f"{len(x)} predictions: {output}")
+
+
+def suggest(
+    run: RunArgument,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many points.")] = 20,
+    to: Annotated[
+        Path, typer.Option(help="Folder for suggestions.csv and, of images, suggestions.png.")
+    ] = Path(),
+):
+    """Name the unlabelled points to label next: uncertain, typical, unlike one another.
+
+    `row` in the CSV file is the row of the data set. The files must not exist yet.
+    """
+    from tfssl.predictions import check_output
+
+    table, sheet = to / "suggestions.csv", to / "suggestions.png"
+    for path in (table, sheet):
+        check_output(path)
+    subject = open_subject(run)
+    fitted, _ = ensure_calibrated(subject)
+    from tfssl.results import suggestions
+
+    chosen = suggestions.suggest(subject, fitted, n)
+    suggestions.write_csv(table, chosen)
+    say(f"{len(chosen)} points to label: {table}")
+    if subject.experiment.source.image_shape is not None:
+        suggestions.write_sheet(sheet, subject, chosen)
+        say(f"contact sheet: {sheet}")
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="Run folders.")],
+):
+    """Put runs side by side, with paired tests on the test points or splits they share.
+
+    Runs that differ only in split and seed count as one method.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    expect(len(runs) >= 2, "compare needs at least two runs", runs=len(runs))
+    distinct = {run.resolve() for run in runs}
+    expect(len(distinct) == len(runs), "the runs must be different folders", runs=len(runs))
+    subjects = [open_subject(run) for run in runs]
+    from tfssl.results import comparison
+
+    outcomes = [comparison.Outcome.of(subject) for subject in subjects]
+    verdicts = comparison.compare(outcomes)
+    table = Table("method", "labels", "error %", "95% interval", "log-loss")
+    table.add_column("run", overflow="fold")
+    for o in outcomes:
+        m = o.metrics
+        interval = f"{100 * m['error_low']:.2f} to {100 * m['error_high']:.2f}"
+        error, loss = f"{100 * m['error']:.2f}", f"{m['log_loss']:.3f}"
+        table.add_row(o.title, str(o.labels), error, interval, loss, Text(o.name))
+    console.print(table)
+    for v in verdicts:
+        if v.p is None:
+            say(f"{v.first}  against  {v.second}: {v.evidence}")
+            continue
+        say(f"{v.first}  against  {v.second}")
+        spread = "" if v.half_width is None else f" +- {100 * v.half_width:.2f}"
+        adjusted = ", by Holm" if len(verdicts) > 1 else ""
+        say(f"  difference {100 * v.difference:+.2f}{spread} points of error; {v.evidence}")
+        chance = "could be chance" if v.p > 0.05 else "hardly chance"
+        say(f"  p = {v.p:.2g}{adjusted}: {chance}")

@@ -1,0 +1,1 @@
+"""Results to trust: calibration, the report, suggestions of what to label, comparisons of runs."""

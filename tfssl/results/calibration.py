@@ -1,0 +1,204 @@
+"""Temperature scaling: probabilities that say how often the classifier is right.
+
+  p_T(y|x) = p(y|x)^(1/T) / sum_k p(k|x)^(1/T)
+
+T > 1 softens, T < 1 sharpens; the likeliest class stays. T minimises the log-loss of points whose
+labels the classifier has not been fitted to, and that are never test points: the validation points,
+or the labelled training points, each classified by a model that was trained without it
+(cross-fitting).
+
+C. Guo, G. Pleiss, Y. Sun and K. Weinberger, "On calibration of modern neural networks", ICML 2017.
+"""
+
+import math
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+from scipy import optimize, special
+
+from tfssl.errors import InputError, expect
+from tfssl.files import write_json
+
+FILE = "calibration.json"
+# Beyond these nothing changes any more: p_T is uniform, or all on one class.
+SHARPEST, SOFTEST = 1e-4, 1e4
+
+
+def scaled(probabilities, temperature):
+    """p_T(y|x), [N, K], from p(y|x), [N, K]."""
+    return special.softmax(log_scores(probabilities) / temperature, axis=1)
+
+
+def log_scores(probabilities):
+    """log p, [N, K] in float64; where p is 0, the log of the smallest p that float32 holds."""
+    smallest = np.finfo(np.float32).tiny
+    return np.log(np.maximum(np.asarray(probabilities, np.float64), smallest))
+
+
+def smoothed_log_loss(probabilities, label, temperature):
+    """Mean log-loss of p_T, as if one more point had been seen, with a share of every class.
+
+    That point (Platt's, here for K classes) keeps T away from 0 where every label is the likeliest
+    class, as with few labels it easily is.
+    """
+    log_p = special.log_softmax(log_scores(probabilities) / temperature, axis=1)
+    count, chosen = len(label), log_p[np.arange(len(label)), label].mean()
+    return -float(count * chosen + log_p.mean()) / (count + 1)
+
+
+def fit_temperature(probabilities, label):
+    """The T with the least `smoothed_log_loss`.
+
+    Args:
+      probabilities: [N, K] of points that the classifier was not fitted to.
+      label: [N] integers.
+    """
+    # Convex in 1/T, so it has one minimum in log T.
+    result = optimize.minimize_scalar(
+        lambda log_t: smoothed_log_loss(probabilities, label, math.exp(log_t)),
+        bounds=(math.log(SHARPEST), math.log(SOFTEST)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return math.exp(result.x)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted temperature.
+
+    Attributes:
+      temperature: T.
+      fitted_on: "validation", or "labelled" for cross-fitting on the labelled training points.
+      points: how many.
+      folds: of the cross-fitting, else None.
+    """
+
+    temperature: float
+    fitted_on: str
+    points: int
+    folds: int | None = None
+
+    def __call__(self, probabilities):
+        return scaled(probabilities, self.temperature)
+
+    def __str__(self):
+        how = f", cross-fitted in {self.folds} folds" if self.folds else ""
+        return f"temperature {self.temperature:.3g} from {self.points} {self.fitted_on} points{how}"
+
+    def save(self, folder):
+        write_json(folder / FILE, asdict(self))
+
+    @classmethod
+    def load(cls, folder):
+        """What is stored in a `RunFolder`, or None."""
+        if not (folder / FILE).exists():
+            return None
+        record = folder.read_json(FILE)
+        try:
+            calibration = cls(**record)
+            good = SHARPEST <= calibration.temperature <= SOFTEST
+        except TypeError as error:
+            raise InputError(f"{folder / FILE} is damaged: {error}.") from None
+        expect(good, f"{folder / FILE} must hold a positive temperature", **record)
+        return calibration
+
+
+def obstacle(subject):
+    """Why a run is not calibrated unasked, or None if it is done quickly."""
+    parts = subject.experiment.split
+    if len(parts.x_validation):
+        return None
+    if subject.run.settings.model != "m1":
+        return "there are no validation points, and to cross-fit M2 it is trained several times"
+    if _fewest(parts.label) < 2:
+        return "there are no validation points, and a class has one label only"
+    return None
+
+
+def calibrate(subject, on="auto", folds=5, progress=iter):
+    """Fit the temperature of a run; nothing is written.
+
+    Args:
+      subject: a `gallery.Subject`.
+      on: "validation", "labelled", or "auto" for validation points if there are any.
+      folds: of the cross-fitting on labelled points; fewer where a class has fewer labels.
+      progress: wraps the list of folds as it is walked.
+
+    Returns:
+      calibration: a `Calibration`.
+    """
+    run, parts = subject.run, subject.experiment.split
+    if on == "auto":
+        on = "validation" if len(parts.x_validation) else "labelled"
+    if on == "validation":
+        expect(
+            len(parts.x_validation) > 0,
+            f"{run.folder.path} must have validation points to be calibrated on",
+            hint="Use --on labelled, or train with data.num_validation.",
+            validation_points=0,
+        )
+        outputs, label = run.probabilities(parts.x_validation), parts.label_validation
+        return Calibration(fit_temperature(outputs, label), on, len(label))
+    fewest = _fewest(parts.label)
+    expect(
+        fewest >= 2,
+        "every class must have at least two labelled points to cross-fit on them",
+        hint="Label more, or train with data.num_validation.",
+        fewest=fewest,
+    )
+    folds, num_classes = min(folds, fewest), len(run.class_names)
+    outputs = cross_fitted(
+        lambda kept, held_out: refitted(subject, kept, held_out),
+        parts.label,
+        num_classes,
+        folds,
+        run.settings.seed,
+        progress,
+    )
+    return Calibration(fit_temperature(outputs, parts.label), on, len(parts.label), folds)
+
+
+def cross_fitted(fit_and_predict, label, num_classes, folds, seed=0, progress=iter):
+    """[N, K] probabilities of labelled points, each by a classifier fitted without its fold.
+
+    Args:
+      fit_and_predict: (rows to fit to, rows to predict) -> [rows to predict, K] probabilities.
+      label: [N] integers; folds are balanced by it.
+      num_classes: K.
+      folds: how many.
+      seed: seed of the folds.
+      progress: wraps the list of folds as it is walked.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    outputs = np.empty((len(label), num_classes))
+    for kept, held_out in progress(list(splitter.split(label, label))):
+        outputs[held_out] = fit_and_predict(kept, held_out)
+    return outputs
+
+
+def refitted(subject, kept, held_out):
+    """[held_out, K] probabilities of labelled points, by the run's model with the `kept` labels.
+
+    M1 has seen no label and stays: of model = "m1" only the classifier is fitted again, of "m1m2"
+    M2, of "m2" everything.
+    """
+    from tfssl import devices, evaluation
+    from tfssl.trainer import Trainer
+
+    run, parts = subject.run, subject.experiment.split
+    m1 = {"m1": run.model, "m1m2": getattr(run.model, "m1", None)}.get(run.settings.model)
+    fewer = replace(parts, x_labelled=parts.x_labelled[kept], label=parts.label[kept])
+    experiment = replace(subject.experiment, split=fewer)
+    strategy = devices.make_strategy(run.settings.device.strategy)
+    model, classifier = Trainer(experiment, strategy, verbose=False).run(m1)
+    return evaluation.class_probabilities(
+        model, classifier, run.preprocessing, parts.x_labelled[held_out]
+    )
+
+
+def _fewest(label):
+    """The least number of labels of a class; every class has one."""
+    return int(np.bincount(label).min())
