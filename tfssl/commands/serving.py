@@ -121,7 +121,7 @@ def serve(
 ):
     """Serve exported models over HTTP by KServe: TF Serving's REST and the V2 protocol."""
     expect_kserve()
-    with quiet_tensorflow():
+    with quiet_tensorflow(), hidden_arguments():
         from tfssl.export import server
     made = server.make_server(folder, names, max_megabytes * 2**20)
     with server.listen(host, port) as listener:
@@ -132,6 +132,16 @@ def serve(
             )
         console.print("stop it with Ctrl-C")
         server.run(made, listener)
+
+
+@contextlib.contextmanager
+def hidden_arguments():
+    """Hide the command line from KServe, which reads it when it is imported."""
+    saved, sys.argv = sys.argv, sys.argv[:1]
+    try:
+        yield
+    finally:
+        sys.argv = saved
 
 
 def expect_kserve():

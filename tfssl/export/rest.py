@@ -58,9 +58,8 @@ class Input:
             shape=list(array.shape),
         )
         low, high = self.minimum, self.maximum
-        if integer:
-            limits = np.iinfo(self.dtype)
-            low, high = low if low is not None else limits.min, high or limits.max
+        if integer and low is None:
+            low, high = np.iinfo(self.dtype).min, np.iinfo(self.dtype).max
         with np.errstate(over="ignore"):
             converted = array.astype(self.dtype)
         expect(bool(np.isfinite(converted).all()), f"`{self.name}` must hold finite numbers")
