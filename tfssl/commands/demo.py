@@ -72,4 +72,4 @@ def write_models(run, folder):
 
 
 def say(line):
-    console.print(line, soft_wrap=True, highlight=False)
+    console.print(line, soft_wrap=True, markup=False, highlight=False)

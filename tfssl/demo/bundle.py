@@ -12,6 +12,7 @@ samples          test images, [{label, pixels: stored numbers, flat}]
 """
 
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def describe(run):
     labels = settings.data.num_labelled
     return {
         "model": method_name(settings),
-        "data": settings.data.name,
+        "data": Path(settings.data.name).stem,  # it may be a file of the user's
         "labels": None if labels == "all" else labels,
         "error": run.folder.read_json("metrics.json").get("test", {}).get("error"),
         "classes": run.class_names,

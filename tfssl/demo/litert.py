@@ -35,12 +35,10 @@ def locate(folder):
     for layout in LAYOUTS:
         if _is_complete(Path(folder) / layout):
             return Path(folder) / layout
-    expect(
-        False,
-        f"{folder} must hold the npm packages @litertjs/core and @litertjs/wasm-utils",
-        hint=f"Make it with `npm install --prefix {folder} @litertjs/core@{version()}`.",
+    raise InputError(
+        f"{folder} must hold the npm packages @litertjs/core and @litertjs/wasm-utils. "
+        f"Make it with `npm install --prefix {folder} @litertjs/core@{version()}`."
     )
-    raise AssertionError
 
 
 def fetch(report=print):

@@ -23,6 +23,7 @@ export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** A bar per class; returns a function that sets them to probabilities, or to none for null. */
 export function makeBars(list, classes) {
+  list.style.setProperty("--name-width", `${Math.max(...classes.map((name) => name.length))}ch`);
   const rows = classes.map((name) => {
     const row = document.createElement("li");
     row.innerHTML = '<span class="name"></span><span class="track"><span class="bar"></span></span>' +
