@@ -20,7 +20,7 @@ from tfssl.data.sources import NO_LABEL, Source, check_classes
 from tfssl.errors import InputError, expect
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
-UNLABELLED = ("unlabelled", "unlabeled")
+UNLABELLED = ("unlabelled",)
 # Automatic sizes: what the networks learn in minutes. The principal components of a colour image
 # take the cube of its pixels to find.
 MAX_SIDE = {1: 64, 3: 32}
