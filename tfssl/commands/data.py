@@ -100,15 +100,16 @@ def automatic_settings(data, label=None, config=None, overrides=None):
     if label is not None:
         explicit["data"]["label"] = label
     source = load_source(**dict(parse_settings(explicit, where=config).data))
-    wanted = merged(nested(recommend(source)), explicit)
-    unused = {"m1": "m2.", "m2": "m1."}.get(wanted["model"], "no section")
+    entries = recommend(source)
+    wanted = merged(nested(entries), explicit)
+    unused = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
+    if wanted["likelihood"] in ("bernoulli", "binomial"):  # they do not fit components
+        unused += ("data.whitening",)
     chosen = [
         entry
-        for entry in recommend(source)
+        for entry in entries
         if not _is_set(explicit, entry[0]) and not entry[0].startswith(unused)
     ]
-    if explicit.get("likelihood") in ("bernoulli", "binomial"):  # they do not fit components
-        chosen = [entry for entry in chosen if entry[0] != "data.whitening"]
     return parse_settings(merged(nested(chosen), explicit), where=config), source, chosen
 
 
