@@ -102,7 +102,7 @@ def automatic_settings(data, label=None, config=None, overrides=None):
     source = load_source(**dict(parse_settings(explicit, where=config).data))
     entries = recommend(source)
     wanted = merged(nested(entries), explicit)
-    unused = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
+    unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
     if wanted["likelihood"] in ("bernoulli", "binomial"):  # they do not fit components
         unused += ("data.whitening",)
     chosen = [
