@@ -124,9 +124,10 @@ def test_training_needs_less_memory_than_its_data(tmp_path, rng):
 
     def train(memory_limit_mb):
         arguments = [tmp_path, 100 * 10**6, memory_limit_mb, *SMALL, "m2.batch_size=1000"]
-        return subprocess.run(
-            [sys.executable, "-c", CHILD, *map(str, arguments)], capture_output=True, text=True
-        )
+        # The stack of every thread counts in full, though little of it is used.
+        shell = ["sh", "-c", 'ulimit -s 1024 && exec "$@"', "sh"]
+        command = [*shell, sys.executable, "-c", CHILD, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True)
 
     streamed = train(memory_limit_mb=1)
     assert "trained" in streamed.stdout, streamed.stderr[-2000:]

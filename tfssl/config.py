@@ -28,7 +28,7 @@ class Section(BaseModel):
 class DataSettings(Section):
     """What to learn from, and how it is split."""
 
-    name: str = "digits"
+    name: Annotated[str, Field(min_length=1)] = "digits"
     """A named data set or a path, see `tfssl.data.sources`: .npz, pictures, a table, TFRecords."""
     label: str | None = None
     """The column of a table, or the feature of a record, that is the label."""

@@ -102,9 +102,9 @@ def contact_sheet(path, source):
     from tfssl.plots import write_grid
 
     height, width, *channels = source.image_shape
-    names = [*enumerate(source.class_names), (NO_LABEL, "unlabelled")]
+    names = [(NO_LABEL, "unlabelled"), *enumerate(source.class_names)]
     rows = {name: np.flatnonzero(source.label == k)[:PICTURES_PER_CLASS] for k, name in names}
-    rows = {name: found for name, found in list(rows.items())[-MAX_ROWS:] if len(found)}
+    rows = {name: found for name, found in list(rows.items())[:MAX_ROWS] if len(found)}
     images = np.ones((len(rows), PICTURES_PER_CLASS, height, width, *(channels or [1])))
     for tiles, found in zip(images, rows.values(), strict=True):
         tiles[: len(found)] = source.x[found].reshape(-1, *tiles.shape[1:]) / source.levels

@@ -111,10 +111,10 @@ def test_columns_can_be_left_out(tmp_path):
         ("x,label\n1,\n2,\n", r"at least two classes.*classes=\[\]"),
         ("x,label\n1,a\n2,a\n", r"at least two classes.*classes=\['a'\]"),
         ("x,x,label\n1,1,a\n2,2,b\n", r"its own name.*repeated=\['x'\]"),
-        ("x,label\n1,a\n2\n", "every row must have 2 cells.*row=3"),
+        ("x,label\n1,a\n2\n", "every row must have 2 cells.*line=3, cells=1"),
         ("label\na\nb\n", "must have columns besides the label"),
         ("x,label\n,a\n,b\n", "must have columns besides the label"),
-        ("x,label\ninf,a\n1,b\n", "`x` must hold finite numbers.*largest=inf"),
+        ("x,label\ninf,a\n1,b\n", "`x` must hold finite numbers.*found=inf"),
         ('x,label\n"1,a\n2,b\n', "is not a valid table"),
     ],
 )

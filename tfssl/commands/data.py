@@ -75,7 +75,7 @@ def init(
     output = output or Path(f"{source.name}.toml")
     _check_new(output, ".toml")
     with atomic_path(output) as temporary:
-        temporary.write_text(_toml(data, source, settings, chosen), encoding="utf-8")
+        temporary.write_text(_toml(source, settings, chosen), encoding="utf-8")
     _print(f"wrote {output}; train with:  tfssl train {output}")
 
 
@@ -100,15 +100,16 @@ def automatic_settings(data, label=None, config=None, overrides=None):
     if label is not None:
         explicit["data"]["label"] = label
     source = load_source(**dict(parse_settings(explicit, where=config).data))
-    wanted = merged(nested(recommend(source)), explicit)
-    unused = {"m1": "m2.", "m2": "m1."}.get(wanted["model"], "no section")
+    entries = recommend(source)
+    wanted = merged(nested(entries), explicit)
+    unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
+    if wanted["likelihood"] in ("bernoulli", "binomial"):  # they do not fit components
+        unused += ("data.whitening",)
     chosen = [
         entry
-        for entry in recommend(source)
+        for entry in entries
         if not _is_set(explicit, entry[0]) and not entry[0].startswith(unused)
     ]
-    if explicit.get("likelihood") in ("bernoulli", "binomial"):  # they do not fit components
-        chosen = [entry for entry in chosen if entry[0] != "data.whitening"]
     return parse_settings(merged(nested(chosen), explicit), where=config), source, chosen
 
 
@@ -138,24 +139,26 @@ def _near_constant_line(features):
     return f"near-constant features: {len(features)}" + (f" ({few})" if features else "")
 
 
-def _toml(data, source, settings, chosen):
+def _toml(source, settings, chosen):
     """A settings file: what was chosen, each with its reason, and what is not as by default."""
     reasons = {key: why for key, _, why in chosen}
     values, usual = dump_settings(settings), dump_settings(Settings())
     lines = [
-        f"# Settings for {source.name}: {source.num_classes} classes, {len(source.x)} training "
+        f"# Settings for {' '.join(source.name.split())}: {source.num_classes} classes, {len(source.x)} training "
         "points.",
-        f"# Train with:  tfssl train THIS_FILE      Written by:  tfssl init {data}",
+        "# Train with:  tfssl train THIS_FILE",
     ]
     sections = {name: value for name, value in values.items() if isinstance(value, dict)}
     plain = {name: value for name, value in values.items() if name not in sections}
     for section, own in [("", plain), *sections.items()]:
         prefix, normal = (f"{section}.", usual[section]) if section else ("", usual)
-        lines.append(f"\n[{section}]" if section else "")
-        for name, value in own.items():
-            why = reasons.get(f"{prefix}{name}")
-            if why or value != normal[name]:
-                lines.append(f"{name} = {json.dumps(value)}" + (f"  # {why}" if why else ""))
+        entries = [
+            f"{name} = {json.dumps(value)}" + (f"  # {why}" if why else "")
+            for name, value in own.items()
+            if (why := reasons.get(f"{prefix}{name}")) or value != normal[name]
+        ]
+        if entries:
+            lines += ["", *([f"[{section}]"] if section else []), *entries]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
 """Data sets of TensorFlow Datasets, which downloads and prepares them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def load(name, tfds_name, label_key=None, folder=None):
     arrays["class_names"] = np.array(getattr(features[label_key], "names", None) or [])
     if not len(arrays["class_names"]):
         del arrays["class_names"]
-    return replace(from_arrays(arrays, name), name=name.replace(":", "_"))
+    return replace(from_arrays(arrays, Path(name)), name=name.replace(":", "_"))
 
 
 def _drop_grey_axis(images):

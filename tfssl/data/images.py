@@ -7,6 +7,7 @@ else lies in it.
 Pictures are brought to one size, grey or colour, and decoded once, see `tfssl.data.cache`.
 """
 
+import contextlib
 import io
 import os
 import warnings
@@ -188,27 +189,17 @@ def _form(picture):
         return height, width, image.mode not in ("1", "L", "LA", "I", "I;16", "I;16B")
 
 
-class _opened:  # noqa: N801  used as a function
-    """A Pillow image of a path or bytes; what is wrong with it is the input's fault."""
-
-    def __init__(self, picture):
-        self.where = "a picture in the records" if isinstance(picture, bytes) else str(picture)
-        self.file = io.BytesIO(picture) if isinstance(picture, bytes) else picture
-
-    def __enter__(self):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", Image.DecompressionBombWarning)
-                self.image = Image.open(self.file, formats=("PNG", "JPEG"))
-        except Exception as error:
-            self.refuse(error)
-        return self.image
-
-    def __exit__(self, kind, error, trace):
-        self.image.close()
-        if isinstance(error, Exception) and not isinstance(error, InputError):
-            self.refuse(error)
-
-    def refuse(self, error):
+@contextlib.contextmanager
+def _opened(picture):
+    """A Pillow image of a path or of bytes; what is wrong with it is the input's fault."""
+    encoded = isinstance(picture, bytes)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            file = io.BytesIO(picture) if encoded else picture
+            with Image.open(file, formats=("PNG", "JPEG")) as image:
+                yield image
+    except Exception as error:  # Pillow's decoders raise whatever a damaged file leads them to
+        where = "a picture in the records" if encoded else str(picture)
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise InputError(f"{self.where} is not a readable png or jpg picture: {reason}.") from None
+        raise InputError(f"{where} is not a readable png or jpg picture: {reason}.") from None

@@ -17,6 +17,7 @@ SUFFIXES = (".csv", ".tsv", ".parquet")
 MISSING = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))
 LABEL_NAMES = ("label", "class", "target", "y")
 MAX_CATEGORIES = 50
+LARGEST = float(np.finfo(np.float32).max)
 
 
 def load(path, label=None, drop=()):
@@ -87,11 +88,17 @@ def _read_csv(path):
             header = [name.strip() for name in next(lines, [])]
             repeated = sorted({name for name in header if header.count(name) > 1})
             expect(not repeated, f"{path}: every column must have its own name", repeated=repeated)
-            rows = [row for row in lines if row]
-            number = next((i for i, row in enumerate(rows, 2) if len(row) != len(header)), None)
+            rows = []
+            for row in lines:
+                expect(
+                    len(row) in (0, len(header)),
+                    f"{path}: every row must have {len(header)} cells",
+                    line=lines.line_num,
+                    cells=len(row),
+                )
+                rows += [row] if row else []
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a valid table in UTF-8: {error}.") from None
-    expect(number is None, f"{path}: every row must have {len(header)} cells", row=number)
     return {name: [row[i] for row in rows] for i, name in enumerate(header)}
 
 
@@ -230,11 +237,11 @@ def _number(value):
 
 
 def _check_finite(numbers, name, where):
-    largest = max(abs(number) for number in numbers)
+    bad = next((number for number in numbers if not abs(number) <= LARGEST), None)
     expect(
-        largest <= np.finfo(np.float32).max,
+        bad is None,
         f"{where}: the column `{name}` must hold finite numbers that float32 can hold",
-        largest=largest,
+        found=bad,
     )
 
 
