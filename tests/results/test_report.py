@@ -218,6 +218,15 @@ def test_a_run_that_may_only_be_read_is_calibrated_all_the_same(
     assert not (copied_run / calibration.FILE).exists()
 
 
+@pytest.mark.parametrize("shape", [(0, 6, 5, 3), ()])
+def test_no_inputs_exit_with_2(shape, image_run, tmp_path, call):
+    np.save(tmp_path / "x.npy", np.zeros(shape, np.uint8))
+    output = tmp_path / "p.csv"
+    code, _, error = call("predict", image_run, tmp_path / "x.npy", "--output", output)
+    assert (code, "at least one input" in error) == (2, True)
+    assert not output.exists()
+
+
 @pytest.mark.parametrize("threshold", ["-0.1", "1.1", "sure"])
 def test_the_threshold_is_a_probability(threshold, image_run, tmp_path, call):
     output = tmp_path / "p.csv"

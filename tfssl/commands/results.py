@@ -137,6 +137,7 @@ def predict(
 
     predictions.check_output(output)
     x, names = read_new(inputs, runs.RunFolder.open(run).schema())
+    expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     with quiet_tensorflow():
         from tfssl import likelihoods
         from tfssl.results.calibration import Calibration
@@ -152,7 +153,7 @@ def predict(
             reason = str(error)
     probabilities = probabilities if fitted is None else fitted(probabilities)
     scores = None
-    if samples and len(x):
+    if samples:
         seen = trained.preprocessing(x).numpy()
         progress = progress_bar("scoring log p(x)")
         scores = likelihoods.log_likelihood(trained.model, seen, samples, progress=progress)
