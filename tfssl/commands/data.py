@@ -144,8 +144,8 @@ def _toml(source, settings, chosen):
     reasons = {key: why for key, _, why in chosen}
     values, usual = dump_settings(settings), dump_settings(Settings())
     lines = [
-        f"# Settings for {' '.join(source.name.split())}: {source.num_classes} classes, {len(source.x)} training "
-        "points.",
+        f"# Settings for {' '.join(source.name.split())}: {source.num_classes} classes, "
+        f"{len(source.x)} training points.",
         "# Train with:  tfssl train THIS_FILE",
     ]
     sections = {name: value for name, value in values.items() if isinstance(value, dict)}
