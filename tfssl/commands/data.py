@@ -143,9 +143,9 @@ def _toml(source, settings, chosen):
     """A settings file: what was chosen, each with its reason, and what is not as by default."""
     reasons = {key: why for key, _, why in chosen}
     values, usual = dump_settings(settings), dump_settings(Settings())
-    name = " ".join(source.name.split())  # a comment is one line
     lines = [
-        f"# Settings for {name}: {source.num_classes} classes, {len(source.x)} training points.",
+        f"# Settings for {' '.join(source.name.split())}: {source.num_classes} classes, "
+        f"{len(source.x)} training points.",
         "# Train with:  tfssl train THIS_FILE",
     ]
     sections = {name: value for name, value in values.items() if isinstance(value, dict)}
