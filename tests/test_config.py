@@ -53,7 +53,7 @@ def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
     [
         ("m2.epoch=3", "unknown setting `m2.epoch`; did you mean `m2.epochs`?"),
         ("modle=m2", "unknown setting `modle`; did you mean `model`?"),
-        ("data.zzz=1", "unknown setting `data.zzz`; valid names: data.name, data.num_labelled"),
+        ("data.zzz=1", "unknown setting `data.zzz`; valid names: data.name, data.label"),
         ("m2.epochs=many", r"`m2.epochs`: Input should be a valid integer.*Received: 'many'"),
         ("m2.epochs=2.5", "`m2.epochs`: Input should be a valid integer"),
         ("m2.epochs=0", "`m2.epochs`: Input should be greater than 0"),

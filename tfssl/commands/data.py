@@ -153,7 +153,7 @@ def _toml(source, settings, chosen):
     for section, own in [("", plain), *sections.items()]:
         prefix, normal = (f"{section}.", usual[section]) if section else ("", usual)
         entries = [
-            f"{name} = {json.dumps(value)}" + (f"  # {why}" if why else "")
+            f"{name} = {json.dumps(value, ensure_ascii=False)}" + (f"  # {why}" if why else "")
             for name, value in own.items()
             if (why := reasons.get(f"{prefix}{name}")) or value != normal[name]
         ]
