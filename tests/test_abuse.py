@@ -18,6 +18,7 @@ def test_thousands_of_bad_cases_end_with_a_message():
 
 
 def test_a_traceback_would_be_seen(monkeypatch, tmp_path):
+    (tmp_path / "run.json").write_text('{"format": 1}')
     monkeypatch.setattr(abuse.cli, "load_settings", lambda *_: 1 / 0)
     wrong = [abuse.run_case(number, 0, tmp_path)[3] for number in range(40)]
     assert any("ZeroDivisionError" in (text or "") for text in wrong)
