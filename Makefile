@@ -24,7 +24,7 @@ bench: $(VENV)/installed .venv-peers/installed
 	$(BIN)/python -m benchmarks.cost
 	$(BIN)/python pipelines/readme_tables.py
 
-# Known vulnerabilities of the pinned packages: needs the network, for it asks pypi.org about each.
+# Known vulnerabilities of the pinned packages: needs the network, for it asks the package index about each.
 audit:
 	$(PYTHON) -m venv build/audit
 	build/audit/bin/python -m pip install --quiet pip-audit==2.10.1
