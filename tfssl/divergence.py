@@ -51,8 +51,9 @@ def explain_divergence(stage, model, steps, checkpoint=None):
 class StopOnDivergence(keras.callbacks.Callback):
     """Stop with a clear error, before a checkpoint is written, when the loss is of no use.
 
-    That is when a term of an epoch is not finite, or when one is absurd, see `ABSURD`, for a tenth
-    of all epochs on end or in the last one: a shorter excursion may heal.
+    That is when a term of an epoch is not finite; or when one is absurd, see `ABSURD`, and has not
+    fallen since the first epoch, for a tenth of all epochs on end or in the last one: a short
+    excursion may heal, and the first epoch has the start of training in it.
 
     Args:
       chance: the loss of a model that has learned nothing, see `chance_loss`.
@@ -64,6 +65,7 @@ class StopOnDivergence(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None):
         self._absurd_epochs = 0
+        self._first: dict[str, float] = {}
 
     def on_epoch_end(self, epoch, logs=None):
         logs = logs or {}
@@ -74,7 +76,11 @@ class StopOnDivergence(keras.callbacks.Callback):
             )
         # The loss itself also holds the weights' prior and alpha, which know no such limit.
         terms = [n for n in self.model.loss_names if n not in ("loss", "weight_prior")]
-        absurd = {name: logs[name] for name in terms if logs[name] > ABSURD * self.chance}
+        if not self._first:
+            self._first = {name: logs[name] for name in terms}
+            return
+        limit = {name: max(ABSURD * self.chance, first) for name, first in self._first.items()}
+        absurd = {name: logs[name] for name in terms if logs[name] > limit[name]}
         self._absurd_epochs = self._absurd_epochs + 1 if absurd else 0
         epochs = self.params["epochs"]
         last = epoch + 1 == epochs

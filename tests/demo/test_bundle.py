@@ -95,7 +95,7 @@ def test_m1_has_no_classes_to_decode(runs, tmp_path):
 
 
 def test_a_run_whose_data_is_gone_is_shown_without_test_images(runs, tmp_path, monkeypatch):
-    def gone(name):
+    def gone(name, **_):
         raise InputError(f"{name} is gone.")
 
     monkeypatch.setattr("tfssl.experiment.load_source", gone)

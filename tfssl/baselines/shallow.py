@@ -1,5 +1,7 @@
 """Baselines without a network: nearest neighbour, SVM, TSVM, label spreading, self-training."""
 
+import warnings
+
 import numpy as np
 
 from tfssl import classifiers
@@ -19,7 +21,10 @@ def fit(name, experiment):
         x_unlabelled = preprocessing(parts.x_unlabelled).numpy()
         x = np.concatenate([x, x_unlabelled])
         label = np.concatenate([label, np.full(len(x_unlabelled), -1)])
-    classifier = make_classifier(name, experiment.settings.seed, x.shape).fit(x, label)
+    with warnings.catch_warnings():
+        # Self-training may have no points to teach itself with: it is then what it starts from.
+        warnings.filterwarnings("ignore", "y contains no")
+        classifier = make_classifier(name, experiment.settings.seed, x.shape).fit(x, label)
     return lambda stored: probabilities(classifier, preprocessing(stored).numpy())
 
 

@@ -183,9 +183,9 @@ def from_arrays(arrays, path):
     num_classes = int(max(label.max(initial=-1), label_test.max(initial=-1))) + 1
     names = arrays.get("class_names")
     expect(
-        names is None or len(names) >= num_classes,
-        f"{path}: `class_names` must name every class",
-        names=None if names is None else len(names),
+        names is None or (names.ndim == 1 and len(names) >= num_classes),
+        f"{path}: `class_names` must be a list that names every class",
+        names=None if names is None else names.shape,
         classes=num_classes,
     )
     class_names = range(num_classes) if names is None else names
