@@ -184,7 +184,7 @@ def from_arrays(arrays, path):
     names = arrays.get("class_names")
     expect(
         names is None or (names.ndim == 1 and len(names) >= num_classes),
-        f"{path}: `class_names` must be a list that names every class",
+        f"{path}: `class_names` must name every class, in a list",
         names=None if names is None else names.shape,
         classes=num_classes,
     )
