@@ -261,6 +261,17 @@ def device_files_table(path):
     return markdown(["function", *header], [[name, *row.values()] for name, row in rows.items()])
 
 
+def active_table(path):
+    """Mean test error over the seeds, by how points to label were chosen."""
+    seeds = [cells.read_result(file) for file in sorted(path.parent.glob(f"{path.name}_*.json"))]
+    names = {"random": "random", "uncertainty": "highest entropy", "suggest": "`suggest`"}
+    rows = []
+    for strategy, name in names.items():
+        errors = 100 * np.mean([seed["errors"][strategy] for seed in seeds], axis=0)
+        rows.append([name, *(f"{error:.2f}" for error in errors)])
+    return markdown(["labels", *map(str, seeds[0]["labels"])], rows)
+
+
 def load_table(path):
     """The server under load."""
     rows = [
@@ -300,6 +311,8 @@ TABLES = {
     "speed/memory": memory_table,
     "truncation": truncation_table,
     "serving/load": load_table,
+    "active/digits": active_table,
+    "active/mnist": active_table,
     "devices/mnist_m1m2": devices_table,
     "devices/mnist_m1m2_files": device_files_table,
 }
