@@ -74,7 +74,7 @@ def markdown(results):
     """The summary as a Markdown table."""
     lines = ["| method | test error % | splits | seconds |", "| --- | ---: | ---: | ---: |"]
     for method, error, half_width, splits, seconds in summarise(results):
-        cell = f"{100 * error:.2f} ± {100 * half_width:.2f}"
+        cell = f"{100 * error:.2f}" + (f" ± {100 * half_width:.2f}" if splits > 1 else "")
         lines.append(f"| {method} | {cell} | {splits} | {seconds:.0f} |")
     return "\n".join(lines)
 
