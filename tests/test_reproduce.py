@@ -37,6 +37,22 @@ def configs(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def all_labels(tmp_path_factory):
+    """The settings of M2 with all labels, on the digits whatever the name says."""
+    folder = tmp_path_factory.mktemp("all_labels")
+    for data in ("mnist", "svhn"):
+        text = f'model = "m2"\n{SETTINGS}'.replace("[data]", '[data]\nnum_labelled = "all"')
+        (folder / f"{data}_m2_all.toml").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def supervised(all_labels, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("supervised")
+    return folder, reproduce.run_supervised(folder, all_labels, "quick")
+
+
 def plan(folder, configs, **options):
     options = {"labels": (20,), "splits": 2, "budget": "quick", **options}
     return reproduce.Reproduction(TABLE, folder, configs, **options)
@@ -90,6 +106,26 @@ def test_without_validation_points_no_other_label_is_used(configs, tmp_path):
     assert result["labels"] == {"training": 20, "model_selection": 0}
     assert "validation" not in result
     assert "selected" not in result
+
+
+def test_all_labels_are_classified_by_bayes_rule_too(supervised, all_labels):
+    folder, result = supervised
+    assert result["labels"]["training"] == 1797 - 500 - 60
+    for way in ("recognition", "bayes"):
+        assert result["likelihood"][way]["examples"] == 500
+        assert 0 < result["likelihood"][way]["error"] < 0.9
+    assert reproduce.run_supervised(folder, all_labels, "quick") == result
+
+
+def test_figure_1_has_its_three_parts(supervised, all_labels):
+    folder, _ = supervised
+    lines = []
+    paths = reproduce.run_figure1(folder, all_labels, "quick", lines.append)
+    drawn = {(path.parent.name, path.name) for path in paths if path.is_file()}
+    assert {("1a", f"style_grid_{k}.png") for k in range(10)} <= drawn
+    assert {("1b", "analogies.png"), ("1c", "analogies.png")} <= drawn
+    assert not any(part != "1a" and name.startswith("style_grid") for part, name in drawn)
+    assert len(lines) == 3
 
 
 def test_the_table_reads_ours_beside_the_papers():

@@ -212,7 +212,7 @@ def run_supervised(folder, configs, budget="full", report=print):
       folder, configs, budget: as in `Reproduction`.
       report: called with a line of text when the cell is done.
     """
-    settings, name = _all_labels(configs, budget), f"mnist_m2_all_{budget}"
+    settings, name = _all_labels(configs, "mnist", budget), f"mnist_m2_all_{budget}"
     record = {"method": "m2_all", "split": 0, "budget": budget}
     work = functools.partial(
         _run_with_likelihood, settings, folder / "runs" / name, record, num_samples=100
@@ -224,32 +224,29 @@ def run_supervised(folder, configs, budget="full", report=print):
 def run_figure1(folder, configs, budget="full", report=print):
     """The pictures of figure 1, from runs that are trained if they are not there: their paths.
 
-    (a) M2 with two latent dimensions and (b) the M2 of `run_supervised`, both on all labels of
-    MNIST; (c) M1+M2 on SVHN.
+    All by M2 with all labels: (a) with two latent dimensions and (b) that of `run_supervised` on
+    MNIST, (c) on SVHN.
     """
     from tfssl import gallery
 
-    settings = _all_labels(configs, budget)
-    plane = with_changes(settings, m2={"latent_dim": 2})
-    svhn = Reproduction(TABLES["table2"], folder, configs, ("m1_m2",), splits=1, budget=budget)
-    run_dirs = {
-        "1a": folder / "runs" / f"mnist_m2_plane_{budget}",
-        "1b": folder / "runs" / f"mnist_m2_all_{budget}",
-        "1c": folder / "runs" / svhn.cells()[0].name,
+    mnist = _all_labels(configs, "mnist", budget)
+    parts = {
+        "1a": ("mnist_m2_plane", with_changes(mnist, m2={"latent_dim": 2})),
+        "1b": ("mnist_m2_all", mnist),
+        "1c": ("svhn_m2_all", _all_labels(configs, "svhn", budget)),
     }
-    cells.run_model(plane, run_dirs["1a"], {})
-    cells.run_model(settings, run_dirs["1b"], {})
-    svhn.run(report)
     written = []
-    for part, run_dir in run_dirs.items():
+    for part, (name, settings) in parts.items():
+        run_dir = folder / "runs" / f"{name}_{budget}"
+        cells.run_model(settings, run_dir, {})
         paths, skipped = gallery.write_figures(run_dir, folder / "figures" / part)
         report(f"figure {part}: {len(paths)} pictures of {run_dir}, {len(skipped)} do not fit it")
         written += paths
     return written
 
 
-def _all_labels(configs, budget):
-    settings = load_settings(configs / "mnist_m2_all.toml")
+def _all_labels(configs, data, budget):
+    settings = load_settings(configs / f"{data}_m2_all.toml")
     return with_changes(settings, m2={"epochs": _epochs(settings.m2, budget)})
 
 
