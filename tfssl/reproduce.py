@@ -37,7 +37,7 @@ class PaperTable:
 
     Attributes:
       title: what it is.
-      data: the data set; `configs/<data>_<model>.toml` are the settings.
+      data: the data set; `configs/<data>_<model>[_<labels>].toml` are the settings.
       labels: the numbers of labels.
       published: {method: the paper's test error in % for each number of labels}.
     """
@@ -177,8 +177,9 @@ class Reproduction:
     def settings(self, method, labels, split):
         """The settings of a cell."""
         model = {"m2": "m2", "m1_m2": "m1m2"}.get(method, "m1")
-        config = self.configs / f"{self.table.data}_{'m2' if model == 'm2' else 'm1m2'}.toml"
-        settings = load_settings(config)
+        name = f"{self.table.data}_{'m2' if model == 'm2' else 'm1m2'}"
+        own = self.configs / f"{name}_{labels}.toml"
+        settings = load_settings(own if own.exists() else self.configs / f"{name}.toml")
         data = {"num_labelled": labels, "split_seed": split, "validation_seed": 0}
         if not self.validation:
             data |= {"num_validation": 0}
