@@ -122,6 +122,19 @@ def test_pictures_with_two_labels_a_class(place):
     assert rows[0]["id"] == "bottom/bottom0.png"
     assert len(rows) == 30
 
+    code, output = call("suggest", run, "-n", 5, "--to", place)
+    assert code == 0, output
+    with open(place / "suggestions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    # bottom/ has rows 0 and 1, top/ 2 and 3.
+    unlabelled = sorted(path.name for path in (place / "pictures" / "unlabelled").iterdir())
+    assert [row["file"] for row in rows] == [
+        f"unlabelled/{unlabelled[int(row['row']) - 4]}" for row in rows
+    ]
+    code, output = call("report", run, "--samples", 1, "--output", place / "report.html")
+    assert code == 0, output
+    assert ", test/top/top" in (place / "report.html").read_text()
+
 
 def test_init_writes_settings_that_train_chooses(place, table_run):
     path = place / "table.toml"
@@ -153,6 +166,7 @@ def test_explicit_settings_win(place):
     [
         (["train", "--data", "nowhere"], "exists=False"),
         (["train", "--label", "kind"], "--label needs --data"),
+        (["train", "--data", "digits", "--label", "kind"], "without data.label (--label)"),
         (["inspect", "nowhere.csv"], "exists=False"),
         (["init", "digits", "--output", "a.json"], "must end in .toml"),
         (["train", "--data", "digits", "--set", "m2.epoch=1"], "did you mean `m2.epochs`?"),

@@ -178,7 +178,8 @@ def suggest(
 ):
     """Name the unlabelled points to label next: uncertain, typical, unlike one another.
 
-    `row` in the CSV file is the row of the data set. The files must not exist yet.
+    `row` in the CSV file is the row of the data set, `file` the picture of an image folder. The
+    files must not exist yet.
     """
     from tfssl.predictions import check_output
 
