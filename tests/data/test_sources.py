@@ -8,8 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tfssl.data.sources import TFDS_NAMES, load_source, read_inputs
+from tfssl.data.sources import TFDS_NAMES, load_source, needs_tensorflow, read_inputs
 from tfssl.errors import InputError
+
+
+def test_what_tensorflow_reads(tmp_path):
+    for name in ("records", "pictures"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "records" / "a.tfrecords").touch()
+    (tmp_path / "pictures" / "a.png").touch()
+    for name in ("mnist", "tfds:cifar10", str(tmp_path / "records"), "a.tfrecord"):
+        assert needs_tensorflow(name), name
+    for name in ("digits", "a.csv", "a.npz", str(tmp_path / "pictures"), "none", "a" * 5000):
+        assert not needs_tensorflow(name), name
+    with pytest.raises(InputError, match="File name too long"):
+        load_source("a" * 5000)
 
 
 def test_digits_are_whole_counts_up_to_16():

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
-from typer.testing import CliRunner
 
-from tfssl.cli import app
 from tfssl.errors import InputError
 from tfssl.export import check, saved_model, versions, warmup
 from tfssl.export.functions import functions
@@ -127,13 +125,13 @@ def test_the_card_tells_data_errors_versions_and_hashes(version):
         assert f"| {name} |" in text
 
 
-def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digits, tmp_path):
+def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digits, tmp_path, call):
     run = shutil.copytree(run_folder("model=m1"), tmp_path / "run")
     np.savez(tmp_path / "new.npz", x=digits)
     predicted = tmp_path / "predicted.csv"
-    arguments = ["predict", run, tmp_path / "new.npz", "--output", predicted, "--samples", 0]
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    assert result.exit_code == 0, result.output
+    options = ["--output", predicted, "--samples", 0]
+    code, _, error = call("predict", run, tmp_path / "new.npz", *options)
+    assert code == 0, error
     fitted = json.loads((run / "calibration.json").read_text())
     version, _ = saved_model.export(run, tmp_path / "models", "tiny")
 

@@ -135,10 +135,11 @@ def predict(
     from tfssl.data.new_inputs import read_new
 
     predictions.check_output(output)
-    x, names = read_new(inputs, runs.RunFolder.open(run).schema())
-    expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
+    schema = runs.RunFolder.open(run).schema()
     with quiet_tensorflow():
         from tfssl import likelihoods
+    x, names = read_new(inputs, schema)
+    expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     trained = runs.TrainedRun(run)
     probabilities = trained.probabilities(x)
     fitted, reason = None if raw else trained.calibration, "--raw"

@@ -104,6 +104,19 @@ def load_source(
         raise InputError(f"cannot read {name}: {error.strerror or error}.") from None
 
 
+def needs_tensorflow(name):
+    """Whether TensorFlow reads the data set: TFRecords, or a set of TensorFlow Datasets."""
+    from tfssl.data import records
+
+    if name in TFDS_NAMES or name.startswith("tfds:"):
+        return True
+    try:
+        held = Path(name).iterdir() if Path(name).is_dir() else [Path(name)]
+        return any(file.suffix in records.SUFFIXES for file in held)
+    except OSError:  # which `load_source` explains
+        return False
+
+
 def check_options(kind, given, *known):
     """Fail if settings are given, {name: value}, that do not concern a kind of data."""
     unknown = {name: value for name, value in given.items() if name not in known}
