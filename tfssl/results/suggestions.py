@@ -108,7 +108,12 @@ def suggest(subject, calibration, count):
     """
     run, parts = subject.run, subject.experiment.split
     files = subject.experiment.source.files
-    expect(len(parts.x_unlabelled) > 0, f"{run.folder.path} must have unlabelled points")
+    expect(
+        len(parts.x_unlabelled) > 0,
+        f"{run.folder.path} must have unlabelled points",
+        hint="Add some to its data, and train again.",
+        unlabelled=0,
+    )
     probabilities = run.probabilities(parts.x_unlabelled)
     probabilities = probabilities if calibration is None else calibration(probabilities)
     uncertainty = entropy(probabilities)
