@@ -47,7 +47,7 @@ def measure(run_dir, model_dir, calls):
     expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
     files = json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"]
     parts = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split
-    probabilities = run.probabilities(parts.x_test)
+    probabilities = run.calibrated_probabilities(parts.x_test)
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(shutil.copytree(folder, Path(temporary) / "tflite"))
         _add_eight_bit(copy, run, parts.x_train)
@@ -60,7 +60,7 @@ def measure(run_dir, model_dir, calls):
         command = [sys.executable, "-m", "benchmarks.device_worker", temporary, str(calls)]
         classifiers = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     round_weights(run.model)
-    rounded = run.probabilities(parts.x_test)
+    rounded = run.calibrated_probabilities(parts.x_test)
     classifiers["weights_8bit"] = comparison(rounded, probabilities, parts.label_test)
     return {
         "keras_error": float((probabilities.argmax(axis=1) != parts.label_test).mean()),

@@ -12,4 +12,10 @@ if __name__ == "__main__":
     check_output(output)
     run = TrainedRun(run_dir)
     x, names = read_new(inputs, run.folder.schema())
-    write_csv(output, run.probabilities(x), run.class_names, names)
+    write_csv(
+        output,
+        run.calibrated_probabilities(x),
+        run.class_names,
+        names,
+        calibrated=run.calibration is not None,
+    )

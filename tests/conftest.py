@@ -15,6 +15,25 @@ def rng():
     return np.random.default_rng(0)
 
 
+@pytest.fixture(scope="session")
+def call():
+    """A function that runs the command in this process: (exit code, output, error)."""
+    from typer.testing import CliRunner
+
+    from tfssl import cli
+    from tfssl.errors import InputError
+
+    def call(*arguments):
+        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+        if isinstance(result.exception, InputError):
+            return 2, result.output, str(result.exception)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.output, result.stderr
+
+    return call
+
+
 @pytest.fixture
 def grid_tile():
     """A function that cuts a tile out of a grid that `tfssl.plots` drew."""

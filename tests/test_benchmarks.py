@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import cases, cost, ours, run, steps
+from benchmarks import calibration, cases, cost, ours, run, steps
 from benchmarks.peers import tf_tiled
 
 ROOT = Path(__file__).parent.parent
@@ -81,3 +81,15 @@ def test_comparison_of_a_device_with_keras():
     assert result["changed_lead"] == pytest.approx(0.1)
     assert result["largest_difference"] == pytest.approx(0.1)
     assert result["mean_difference"] == pytest.approx((0.0 + 0.06 + 0.1) / 3)
+
+
+@pytest.mark.parametrize("model", calibration.METHODS)
+def test_calibration_is_measured_on_test_points(model, tmp_path):
+    tiny = ("m1.epochs=2", "m2.epochs=2", "m1.hidden_units=[10]", "m2.hidden_units=[10]")
+    result = calibration.measure(tmp_path / "run", model, 3, (*tiny, "data.num_test=300"))
+    stored = json.loads((tmp_path / "run" / "metrics.json").read_text())["test"]
+    assert result["before"] == {key: stored[key] for key in result["before"]}
+    assert result["after"]["error"] == result["before"]["error"]
+    assert result["after"]["log_loss"] != result["before"]["log_loss"]
+    fitted_on = {"m1": ("labelled", 50), "m2": ("validation", 200)}
+    assert (result["calibration"]["fitted_on"], result["calibration"]["points"]) == fitted_on[model]

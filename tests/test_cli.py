@@ -9,10 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
-
-from tfssl import cli
-from tfssl.errors import InputError
 
 SMALL = [
     "m1.epochs=1",
@@ -25,18 +21,8 @@ SMALL = [
 ]
 
 
-def call(*arguments):
-    """Run the command in this process: (exit code, output, error)."""
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InputError):
-        return 2, result.output, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output, result.stderr
-
-
 @pytest.fixture(scope="module")
-def run_dir(tmp_path_factory):
+def run_dir(tmp_path_factory, call):
     folder = tmp_path_factory.mktemp("cli") / "run"
     options = [f"--set={setting}" for setting in [*SMALL, "model=m2"]]
     code, output, error = call("train", "--run-dir", folder, *options)
@@ -46,7 +32,7 @@ def run_dir(tmp_path_factory):
     return folder
 
 
-def test_evaluate_repeats_the_stored_numbers(run_dir):
+def test_evaluate_repeats_the_stored_numbers(run_dir, call):
     import json
 
     code, output, _ = call("evaluate", run_dir)
@@ -56,7 +42,7 @@ def test_evaluate_repeats_the_stored_numbers(run_dir):
 
 
 @pytest.mark.parametrize("model", ["m1", "m2", "m1m2"])
-def test_likelihood_prints_and_stores_its_estimates(model, tmp_path):
+def test_likelihood_prints_and_stores_its_estimates(model, tmp_path, call):
     import json
 
     options = [f"--set={setting}" for setting in [*SMALL, f"model={model}"]]
@@ -79,13 +65,13 @@ def test_likelihood_prints_and_stores_its_estimates(model, tmp_path):
         assert f"test error by {title}: {100 * stored[name]['error']:.2f}%" in output
 
 
-def test_likelihood_needs_points(run_dir):
+def test_likelihood_needs_points(run_dir, call):
     code, _, error = call("likelihood", run_dir, "--part", "validation")
     assert (code, "at least two validation points" in error) == (2, True)
     assert not (run_dir / "likelihood.json").exists()
 
 
-def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng):
+def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng, call):
     x = rng.integers(0, 17, size=(7, 8, 8))
     np.savez(tmp_path / "new.npz", x=x)
     code, _, error = call("predict", run_dir, tmp_path / "new.npz", "--output", tmp_path / "p.csv")
@@ -101,7 +87,7 @@ def test_predict_writes_ids_labels_and_probabilities(run_dir, tmp_path, rng):
         assert row[1] == str(shares.argmax())
 
 
-def test_predict_refuses_bad_inputs_and_writes_nothing(run_dir, tmp_path):
+def test_predict_refuses_bad_inputs_and_writes_nothing(run_dir, tmp_path, call):
     output = tmp_path / "p.csv"
     cases = {
         "wrong_shape.npy": (np.zeros((3, 5, 5)), r"shape [N, 8, 8]"),
@@ -118,7 +104,7 @@ def test_predict_refuses_bad_inputs_and_writes_nothing(run_dir, tmp_path):
     assert not output.exists()
 
 
-def test_predict_never_writes_over_a_file(run_dir, tmp_path):
+def test_predict_never_writes_over_a_file(run_dir, tmp_path, call):
     (tmp_path / "p.csv").write_text("mine")
     np.save(tmp_path / "x.npy", np.zeros((1, 8, 8)))
     code, _, error = call("predict", run_dir, tmp_path / "x.npy", "--output", tmp_path / "p.csv")
@@ -148,7 +134,7 @@ def test_predict_never_writes_over_a_file(run_dir, tmp_path):
         (["train", "--resume", "--run-dir", "nowhere"], "must be a run folder"),
     ],
 )
-def test_bad_commands_exit_with_2(arguments, message, tmp_path, monkeypatch):
+def test_bad_commands_exit_with_2(arguments, message, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     code, output, error = call(*arguments)
     assert (code, message in output + error) == (2, True), output + error
@@ -159,7 +145,7 @@ def test_bad_commands_exit_with_2(arguments, message, tmp_path, monkeypatch):
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(overrides=st.lists(st.text(max_size=12), max_size=3))
-def test_any_overrides_of_a_missing_run_exit_with_2(overrides, tmp_path, monkeypatch):
+def test_any_overrides_of_a_missing_run_exit_with_2(overrides, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     options = [f"--set={override}" for override in overrides]
     code, _, _ = call("train", "--resume", "--run-dir", "nowhere", *options)
@@ -185,7 +171,7 @@ def test_help_is_quick_and_has_examples():
     assert time.monotonic() - began < 5
 
 
-def test_study_runs_what_is_missing_and_prints_a_table(tmp_path):
+def test_study_runs_what_is_missing_and_prints_a_table(tmp_path, call):
     options = [f"--set={setting}" for setting in SMALL]
     arguments = ["study", "--splits", "1", "--dir", tmp_path, *options]
     code, output, error = call(*arguments)

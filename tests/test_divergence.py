@@ -113,20 +113,22 @@ def test_the_last_good_checkpoint_is_kept_and_goes_on(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("losses", "epochs", "stops_in"),
+    ("losses", "epochs", "steps", "stops_in"),
     [
-        ([100, 90, 80], 3, None),
-        ([100, 14_000, 90], 30, None),  # it heals
-        ([100, 14_000, 14_000, 14_000], 30, 4),
-        ([100, 90, 14_000], 3, 3),  # the last one
-        ([100, np.inf], 30, 2),
+        ([100, 90, 80], 3, 100, None),
+        ([100, 14_000, 90], 30, 100, None),  # it heals
+        ([100, 14_000, 14_000, 14_000], 30, 100, 4),
+        ([100, 14_000, 14_000, 14_000, 14_000, 90], 30, 10, None),  # 40 steps
+        ([100, 14_000, 14_000, 14_000, 14_000, 14_000], 30, 10, 6),  # 50
+        ([100, 90, 14_000], 3, 100, 3),  # the last one
+        ([100, np.inf], 30, 100, 2),
     ],
 )
-def test_a_huge_loss_is_divergence_unless_it_heals(losses, epochs, stops_in):
+def test_a_huge_loss_is_divergence_unless_it_heals(losses, epochs, steps, stops_in):
     model = M1(64, 2, (4,), "bernoulli")
     watch = StopOnDivergence(chance=64 * np.log(2))
     watch.set_model(model)
-    watch.set_params({"epochs": epochs})
+    watch.set_params({"epochs": epochs, "steps": steps})
     watch.on_train_begin()
     for epoch, loss in enumerate(losses):
         logs = {"loss": loss, "reconstruction": loss - 5.0, "kl_z": 5.0}

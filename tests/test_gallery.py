@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
-from typer.testing import CliRunner
 
-from tfssl import cli, gallery, plots, training
+from tfssl import gallery, plots, training
 from tfssl.config import load_settings
 from tfssl.errors import InputError
 
@@ -60,16 +59,6 @@ def features(tmp_path_factory):
     return train(folder / "run", "model=m2", "likelihood=gaussian", *data)
 
 
-def call(*arguments):
-    """Run `tfssl figures`: (exit code, output, error)."""
-    result = CliRunner().invoke(cli.app, ["figures", *map(str, arguments)])
-    if isinstance(result.exception, InputError):
-        return 2, result.output, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output, result.stderr
-
-
 def pixels(images):
     """[..., height, width, channels] in [0, 1] as a PNG holds them."""
     return np.asarray(plots.magnified(np.asarray(images)[np.newaxis, np.newaxis])[0, 0])
@@ -89,8 +78,8 @@ def written(folder):
     return names
 
 
-def test_m1_of_two_dimensions(m1, tmp_path, grid_tile):
-    code, output, error = call(m1.folder.path, "--to", tmp_path / "new" / "folder")
+def test_m1_of_two_dimensions(m1, tmp_path, grid_tile, call):
+    code, output, error = call("figures", m1.folder.path, "--to", tmp_path / "new" / "folder")
     assert code == 0, error
     folder = tmp_path / "new" / "folder"
     assert written(folder) == sorted([*OTHERS, "style_grid"])
@@ -103,9 +92,9 @@ def test_m1_of_two_dimensions(m1, tmp_path, grid_tile):
         np.testing.assert_array_equal(got, pixels(image[..., np.newaxis])[..., 0])
 
 
-def test_m2_of_two_dimensions(m2, grid_tile):
+def test_m2_of_two_dimensions(m2, grid_tile, call):
     folder = m2.folder / "figures"
-    code, output, error = call(m2.folder.path, "--indices", "3, 0,499")
+    code, output, error = call("figures", m2.folder.path, "--indices", "3, 0,499")
     assert code == 0, error
     grids = [f"style_grid_{k}" for k in range(10)]
     assert written(folder) == sorted([*OTHERS, "analogies", *grids])
@@ -130,8 +119,8 @@ def test_m2_of_two_dimensions(m2, grid_tile):
             assert np.abs(got - pixels(image)[..., 0]).max() <= 1  # of the rounding
 
 
-def test_the_stack_on_colour_images(colour_stack, tmp_path, grid_tile):
-    code, output, error = call(colour_stack.folder.path, "--to", tmp_path)
+def test_the_stack_on_colour_images(colour_stack, tmp_path, grid_tile, call):
+    code, output, error = call("figures", colour_stack.folder.path, "--to", tmp_path)
     assert code == 0, error
     assert written(tmp_path) == sorted([*OTHERS, "analogies"])
     assert "skipped style_grid: it takes a latent space of 2 dimensions, and this one has 3" in (
@@ -146,8 +135,8 @@ def test_the_stack_on_colour_images(colour_stack, tmp_path, grid_tile):
         assert parts.label_test[matches.index(True)] == k
 
 
-def test_data_that_are_not_images(features, tmp_path):
-    code, output, error = call(features.folder.path, "--to", tmp_path)
+def test_data_that_are_not_images(features, tmp_path, call):
+    code, output, error = call("figures", features.folder.path, "--to", tmp_path)
     assert code == 0, error
     assert written(tmp_path) == ["learning_curves"]
     for name in ("style_grid", "analogies", "samples", "reconstructions"):
@@ -165,25 +154,25 @@ def test_data_that_are_not_images(features, tmp_path):
         (["--indices", ",".join(["1"] * 51)], "1 to 50 numbers"),
     ],
 )
-def test_bad_indices_exit_with_2(options, message, m1, tmp_path):
-    code, output, error = call(m1.folder.path, "--to", tmp_path / "new", *options)
+def test_bad_indices_exit_with_2(options, message, m1, tmp_path, call):
+    code, output, error = call("figures", m1.folder.path, "--to", tmp_path / "new", *options)
     assert (code, message in output + error) == (2, True), output + error
     assert not (tmp_path / "new").exists()
 
 
-def test_a_run_must_be_finished_and_the_folder_writable(m1, tmp_path):
+def test_a_run_must_be_finished_and_the_folder_writable(m1, tmp_path, call):
     (tmp_path / "file").write_text("mine")
-    code, _, error = call(m1.folder.path, "--to", tmp_path / "file")
+    code, _, error = call("figures", m1.folder.path, "--to", tmp_path / "file")
     assert (code, "cannot create" in error) == (2, True)
     assert (tmp_path / "file").read_text() == "mine"
     record = m1.folder.read_json("run.json")
     try:
         (m1.folder / "run.json").write_text(json.dumps({**record, "status": "running"}))
-        code, _, error = call(m1.folder.path, "--to", tmp_path / "new")
+        code, _, error = call("figures", m1.folder.path, "--to", tmp_path / "new")
     finally:
         (m1.folder / "run.json").write_text(json.dumps(record))
     assert (code, "must be finished" in error) == (2, True)
-    code, _, error = call(tmp_path / "nowhere")
+    code, _, error = call("figures", tmp_path / "nowhere")
     assert (code, "must be a run folder" in error) == (2, True)
 
 

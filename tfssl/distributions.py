@@ -114,9 +114,8 @@ class DistributionLayer(keras.layers.Layer):
         }
 
 
-@keras.saving.register_keras_serializable(PACKAGE)
-class DiagonalGaussian(DistributionLayer):
-    """N(mu, diag(sigma^2)): features [..., input_dim] -> loc, scale, each [..., dim].
+class GaussianLayer(DistributionLayer):
+    """A `DistributionLayer` whose scale has a floor.
 
     Args:
       dim: the size of the event.
@@ -125,79 +124,64 @@ class DiagonalGaussian(DistributionLayer):
       seed: seed of the initial weights.
     """
 
-    parameters_per_dim = 2
-
     def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
         super().__init__(dim, input_dim, seed=seed, **kwargs)
         expect(min_scale > 0, "`min_scale` must be positive", min_scale=min_scale)
         self.min_scale = min_scale
 
+    def floored(self, raw_scale):
+        """sigma = min_scale + softplus(raw_scale)."""
+        return self.min_scale + tf.nn.softplus(raw_scale)
+
+    def get_config(self):
+        return {**super().get_config(), "min_scale": self.min_scale}
+
+
+@keras.saving.register_keras_serializable(PACKAGE)
+class DiagonalGaussian(GaussianLayer):
+    """N(mu, diag(sigma^2)): features [..., input_dim] -> loc, scale, each [..., dim]."""
+
+    parameters_per_dim = 2
+
     def call(self, features):
         loc, raw_scale = tf.split(self.linear(features), 2, axis=-1)
-        return loc, self.min_scale + tf.nn.softplus(raw_scale)
+        return loc, self.floored(raw_scale)
 
     def distribution(self, features):
         return diagonal_gaussian(*self(features))
 
-    def get_config(self):
-        return {**super().get_config(), "min_scale": self.min_scale}
-
 
 @keras.saving.register_keras_serializable(PACKAGE)
-class SplitGaussian(DistributionLayer):
-    """N(mu, diag(sigma^2)) with mu and sigma from features of their own, each [..., input_dim].
-
-    Args:
-      dim: the size of the event.
-      input_dim: the size of either features.
-      min_scale: floor of sigma.
-      seed: seed of the initial weights.
-    """
+class SplitGaussian(GaussianLayer):
+    """N(mu, diag(sigma^2)) with mu and sigma from features of their own, each [..., input_dim]."""
 
     def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
-        super().__init__(dim, input_dim, seed=seed, **kwargs)
-        expect(min_scale > 0, "`min_scale` must be positive", min_scale=min_scale)
-        self.min_scale = min_scale
+        super().__init__(dim, input_dim, min_scale, seed, **kwargs)
         (scale_seed,) = child_seeds(seed, 1)
         self.scale_linear = dense(dim, input_dim, scale_seed, dtype="float32")
 
     def call(self, features, scale_features):  # type: ignore[override]  # two inputs
-        raw_scale = self.scale_linear(scale_features)
-        return self.linear(features), self.min_scale + tf.nn.softplus(raw_scale)
+        return self.linear(features), self.floored(self.scale_linear(scale_features))
 
     def distribution(self, features, scale_features):
         return diagonal_gaussian(*self(features, scale_features))
 
-    def get_config(self):
-        return {**super().get_config(), "min_scale": self.min_scale}
-
 
 @keras.saving.register_keras_serializable(PACKAGE)
-class IsotropicGaussian(DistributionLayer):
+class IsotropicGaussian(GaussianLayer):
     """N(mu, sigma^2 I) with one learned sigma: features [..., input_dim] -> loc [..., dim].
 
     A scale for each dimension can follow that dimension's own variance, and then z has nothing to
     gain from what is linear. With one scale, z must explain whatever is larger than it.
-
-    Args:
-      dim: the size of the event.
-      input_dim: the size of the features.
-      min_scale: floor of sigma.
-      seed: seed of the initial weights.
     """
 
     def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
-        super().__init__(dim, input_dim, seed=seed, **kwargs)
-        expect(min_scale > 0, "`min_scale` must be positive", min_scale=min_scale)
-        self.min_scale = min_scale
+        super().__init__(dim, input_dim, min_scale, seed, **kwargs)
         self.raw_scale = self.add_weight(shape=(), initializer="zeros", name="raw_scale")
 
     def distribution(self, features):
-        scale = self.min_scale + tf.nn.softplus(tf.convert_to_tensor(self.raw_scale))
+        scale = self.floored(tf.convert_to_tensor(self.raw_scale))
         return diagonal_gaussian(self(features), scale)
-
-    def get_config(self):
-        return {**super().get_config(), "min_scale": self.min_scale}
 
 
 def diagonal_gaussian(loc, scale):

@@ -16,6 +16,8 @@ from tfssl.models.base import NOT_FINITE
 ADVICE = "Lower the learning rate, or check the data for extreme values."
 # A term of the loss this many times as large as a model's that has learned nothing has diverged.
 ABSURD = 10.0
+# Steps that such a loss has to heal: with few points an epoch has one or two.
+PATIENCE = 50
 
 
 class DivergenceError(InputError):
@@ -52,8 +54,8 @@ class StopOnDivergence(keras.callbacks.Callback):
     """Stop with a clear error, before a checkpoint is written, when the loss is of no use.
 
     That is when a term of an epoch is not finite; or when one is absurd, see `ABSURD`, and has not
-    fallen since the first epoch, for a tenth of all epochs on end or in the last one: a short
-    excursion may heal, and the first epoch has the start of training in it.
+    fallen since the first epoch, for a tenth of all epochs and `PATIENCE` steps on end or in the
+    last epoch: a short excursion may heal, and the first epoch has the start of training in it.
 
     Args:
       chance: the loss of a model that has learned nothing, see `chance_loss`.
@@ -84,7 +86,8 @@ class StopOnDivergence(keras.callbacks.Callback):
         self._absurd_epochs = self._absurd_epochs + 1 if absurd else 0
         epochs = self.params["epochs"]
         last = epoch + 1 == epochs
-        if absurd and (last or self._absurd_epochs >= max(1.0, epochs / 10)):
+        patience = max(epochs / 10, PATIENCE / self.params["steps"])
+        if absurd and (last or self._absurd_epochs >= patience):
             values = ", ".join(f"{name} is {value:.3g}" for name, value in absurd.items())
             raise DivergenceError(
                 f"training diverged by epoch {epoch + 1}: {values}, and a model that has learned "

@@ -67,6 +67,18 @@ class Experiment:
         )
         return cls(settings, source, parts, preprocessing)
 
+    def names(self, part):
+        """What to call the points of a part of the split: their files, else "row 0" and so on.
+
+        Args:
+          part: "labelled", "unlabelled", "validation" or "test"; rows are those of the data set, of
+            test points those of its own test points if it has some.
+        """
+        own_test = part == "test" and len(self.source.x_test) > 0
+        files = self.source.files_test if own_test else self.source.files
+        rows = self.split.rows[part]
+        return [f"row {row}" if files is None else files[row] for row in rows]
+
     @property
     def class_prior(self):
         """p(y), K probabilities, or None for a uniform one."""

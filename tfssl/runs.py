@@ -20,6 +20,7 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 """
 
 import contextlib
+import functools
 import glob
 import os
 import platform
@@ -219,6 +220,18 @@ class TrainedRun:
         self.classifier = None
         if self.settings.model == "m1":
             self.classifier = load_classifier(self.folder / "classifier.skops")
+
+    @functools.cached_property
+    def calibration(self):
+        """The `Calibration` that is stored with the run, or None."""
+        from tfssl.results.calibration import Calibration
+
+        return Calibration.load(self.folder)
+
+    def calibrated_probabilities(self, x):
+        """What an export gives: `probabilities`, scaled if the run has a calibration."""
+        probabilities = self.probabilities(x)
+        return probabilities if self.calibration is None else self.calibration(probabilities)
 
     def probabilities(self, x, batch_size=1000):
         """q(y|x) for stored inputs x [N, ...]: [N, K]."""

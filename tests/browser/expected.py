@@ -14,4 +14,4 @@ run = TrainedRun(sys.argv[1])
 samples = json.load(sys.stdin)["samples"]
 images = np.array([sample["pixels"] for sample in samples], np.uint8)
 images = images.reshape(-1, *run.preprocessing.shape)
-json.dump(np.asarray(run.probabilities(images)).tolist(), sys.stdout)
+json.dump(np.asarray(run.calibrated_probabilities(images)).tolist(), sys.stdout)

@@ -6,23 +6,10 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
-from tfssl import cli
 from tfssl.config import load_settings
-from tfssl.errors import InputError
 
 FEW = ["--set", "m1.epochs=2", "--set", "m2.epochs=5", "--set", "m2.supervised_steps=20"]
-
-
-def call(*arguments):
-    """Run the command in this process: (exit code, output or error)."""
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InputError):
-        return 2, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
 
 
 @pytest.fixture(scope="module")
@@ -52,22 +39,22 @@ def _own_cache(place, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def table_run(place):
+def table_run(place, call):
     options = ["--label", "kind", "--run-dir", place / "runs" / "table", "--set", "m2.epochs=60"]
-    code, output = call("train", "--data", place / "table.csv", *options)
-    assert code == 0, output
+    code, output, error = call("train", "--data", place / "table.csv", *options)
+    assert code == 0, error
     return place / "runs" / "table", output
 
 
-def test_inspect_shows_what_it_sees_and_would_do(place):
-    code, output = call("inspect", place / "pictures", "--pictures", place / "sheet.png")
-    assert code == 0, output
+def test_inspect_shows_what_it_sees_and_would_do(place, call):
+    code, output, error = call("inspect", place / "pictures", "--pictures", place / "sheet.png")
+    assert code == 0, error
     assert "pictures: grey images, shape [8, 8], uint8" in output
     assert "points: 4 labelled, 60 unlabelled, 30 test" in output
     assert "  bottom  2 labelled, 15 test" in output
     assert "would train m1m2 with a bernoulli likelihood" in output
     assert (place / "sheet.png").exists()
-    code, error = call("inspect", place / "pictures", "--pictures", place / "sheet.png")
+    code, _, error = call("inspect", place / "pictures", "--pictures", place / "sheet.png")
     assert (code, "must not exist yet" in error) == (2, True)
 
 
@@ -83,54 +70,67 @@ def test_train_prints_and_saves_what_it_chose(table_run):
     assert json.loads((run / "metrics.json").read_text())["test"]["error"] < 0.2
 
 
-def test_evaluate_finds_the_table_again(table_run):
+def test_evaluate_finds_the_table_again(table_run, call):
     run, _ = table_run
     stored = json.loads((run / "metrics.json").read_text())["test"]["error"]
-    code, output = call("evaluate", run)
-    assert code == 0, output
+    code, output, error = call("evaluate", run)
+    assert code == 0, error
     assert f"test error: {100 * stored:.2f}%" in output
 
 
-def test_resume_of_a_finished_run_is_that_run(place, table_run):
+def test_resume_of_a_finished_run_is_that_run(place, table_run, call):
     options = ["--label", "kind", "--run-dir", table_run[0], "--set", "m2.epochs=60", "--resume"]
-    code, output = call("train", "--data", place / "table.csv", *options)
-    assert code == 0, output
+    code, _, error = call("train", "--data", place / "table.csv", *options)
+    assert code == 0, error
 
 
-def test_predict_reads_a_new_table_like_the_old_one(place, table_run):
+def test_predict_reads_a_new_table_like_the_old_one(place, table_run, call):
     (place / "new.csv").write_text("colour,width\nblue,8\n,0\npurple,\n")
-    code, output = call("predict", table_run[0], place / "new.csv", "--output", place / "p.csv")
-    assert code == 0, output
+    code, _, error = call("predict", table_run[0], place / "new.csv", "--output", place / "p.csv")
+    assert code == 0, error
     with open(place / "p.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["label"] for row in rows[:2]] == ["c", "a"]
-    code, error = call("predict", table_run[0], place / "pictures", "--output", place / "q.csv")
+    code, _, error = call("predict", table_run[0], place / "pictures", "--output", place / "q.csv")
     assert (code, "trained on, table" in error) == (2, True)
     assert not (place / "q.csv").exists()
 
 
-def test_pictures_with_two_labels_a_class(place):
+def test_pictures_with_two_labels_a_class(place, call):
     run = place / "runs" / "pictures"
-    code, output = call("train", "--data", place / "pictures", "--run-dir", run, *FEW)
-    assert code == 0, output
+    code, output, error = call("train", "--data", place / "pictures", "--run-dir", run, *FEW)
+    assert code == 0, error
     assert "test error" in output
     new = place / "pictures" / "test"
-    code, output = call("predict", run, new, "--output", place / "pictures.csv")
-    assert code == 0, output
+    code, _, error = call("predict", run, new, "--output", place / "pictures.csv")
+    assert code == 0, error
     with open(place / "pictures.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows[0]["id"] == "bottom/bottom0.png"
     assert len(rows) == 30
 
+    code, _, error = call("suggest", run, "-n", 5, "--to", place)
+    assert code == 0, error
+    with open(place / "suggestions.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    # bottom/ has rows 0 and 1, top/ 2 and 3.
+    unlabelled = sorted(path.name for path in (place / "pictures" / "unlabelled").iterdir())
+    assert [row["file"] for row in rows] == [
+        f"unlabelled/{unlabelled[int(row['row']) - 4]}" for row in rows
+    ]
+    code, _, error = call("report", run, "--samples", 1, "--output", place / "report.html")
+    assert code == 0, error
+    assert ", test/top/top" in (place / "report.html").read_text()
 
-def test_init_writes_settings_that_train_chooses(place, table_run):
+
+def test_init_writes_settings_that_train_chooses(place, table_run, call):
     path = place / "table.toml"
-    code, output = call("init", place / "table.csv", "--label", "kind", "--output", path)
-    assert code == 0, output
+    code, _, error = call("init", place / "table.csv", "--label", "kind", "--output", path)
+    assert code == 0, error
     assert "num_test = 15  # the rarest class has 25 labels" in path.read_text()
     settings = load_settings(path, ["m2.epochs=60"])
     assert settings == load_settings(table_run[0] / "settings.json")
-    code, error = call("init", place / "table.csv", "--label", "kind", "--output", path)
+    code, _, error = call("init", place / "table.csv", "--label", "kind", "--output", path)
     assert (code, "must not exist yet" in error) == (2, True)
 
 
@@ -153,14 +153,15 @@ def test_explicit_settings_win(place):
     [
         (["train", "--data", "nowhere"], "exists=False"),
         (["train", "--label", "kind"], "--label needs --data"),
+        (["train", "--data", "digits", "--label", "kind"], "without data.label (--label)"),
         (["inspect", "nowhere.csv"], "exists=False"),
         (["init", "digits", "--output", "a.json"], "must end in .toml"),
         (["train", "--data", "digits", "--set", "m2.epoch=1"], "did you mean `m2.epochs`?"),
         (["study", "--baselines", "oracle", "--splits", "1"], "the baseline must be one of knn"),
     ],
 )
-def test_bad_input_is_explained(arguments, message, tmp_path, monkeypatch):
+def test_bad_input_is_explained(arguments, message, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    code, error = call(*arguments)
+    code, _, error = call(*arguments)
     assert (code, message in error) == (2, True), error
     assert list(tmp_path.iterdir()) == []

@@ -4,44 +4,32 @@ import socket
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from tfssl import cli
 from tfssl.errors import InputError
 
 
-def call(*arguments):
-    """(exit code, output); bad input is what `tfssl.cli.main` ends with 2."""
-    result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-    if isinstance(result.exception, InputError):
-        return 2, str(result.exception)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
-
-
 @pytest.fixture(scope="module")
-def run_dir(tmp_path_factory):
+def run_dir(tmp_path_factory, call):
     folder = tmp_path_factory.mktemp("runs") / "tiny"
     small = ["model=m2", "m2.epochs=2", "m2.hidden_units=[10]", "m2.latent_dim=2"]
-    code, _ = call("train", "--run-dir", folder, *(f"--set={setting}" for setting in small))
+    code, _, _ = call("train", "--run-dir", folder, *(f"--set={setting}" for setting in small))
     assert code == 0
     return folder
 
 
-def test_export_check_and_configure(run_dir, tmp_path, monkeypatch):
+def test_export_check_and_configure(run_dir, tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    code, output = call("export", run_dir)
+    code, output, _ = call("export", run_dir)
     assert code == 0
     assert "exported:   saved_models/tiny/1\n" in output
     assert "tfssl serve tiny --from saved_models" in output
     for signature in ("serving_default", "analogies", "log_likelihood_float"):
         assert signature in output
     for arguments in (["saved_models/tiny"], ["saved_models/tiny/1", "--run", run_dir]):
-        code, output = call("check-export", *arguments)
+        code, output, _ = call("check-export", *arguments)
         assert code == 0
         assert "good: saved_models/tiny/1" in output
-    code, output = call("serve-config", "tiny")
+    code, output, _ = call("serve-config", "tiny")
     assert code == 0
     assert f"-v {tmp_path}/saved_models:/models:ro" in output
     assert (tmp_path / "serving" / "compose.yaml").is_file()
@@ -62,12 +50,12 @@ def test_export_check_and_configure(run_dir, tmp_path, monkeypatch):
     ],
 )
 def test_bad_input_ends_with_2_and_writes_nothing(
-    run_dir, tmp_path, monkeypatch, arguments, message
+    run_dir, tmp_path, monkeypatch, arguments, message, call
 ):
     monkeypatch.chdir(tmp_path)
-    code, output = call(*(run_dir if a == "RUN" else a for a in arguments))
+    code, _, error = call(*(run_dir if a == "RUN" else a for a in arguments))
     assert code == 2
-    assert message in output
+    assert message in error
     assert not list(tmp_path.iterdir())
 
 
@@ -81,8 +69,8 @@ def test_a_port_that_is_taken():
         server.listen("127.0.0.1", taken.getsockname()[1])
 
 
-def test_without_kserve_serve_says_what_to_install(monkeypatch):
+def test_without_kserve_serve_says_what_to_install(monkeypatch, call):
     monkeypatch.setitem(sys.modules, "kserve", None)
-    code, output = call("serve", "digits")
+    code, _, error = call("serve", "digits")
     assert code == 2
-    assert 'pip install "tfssl[serve]"' in output
+    assert 'pip install "tfssl[serve]"' in error

@@ -49,10 +49,18 @@ def test_sub_folders_are_classes(folder):
     assert source.class_names == ("cat", "dog")
     assert (source.name, source.levels, source.image_shape) == ("pictures", 255, (6, 5))
     assert source.schema == GREY
+    assert source.files == (
+        "b.png",
+        "cat/1.png",
+        "cat/deep/2.PNG",
+        "dog/1.png",
+        "unlabelled/a.png",
+    )
+    assert source.files_test == ("test/dog/9.png",)
     # In the order of the names: b.png, cat/, dog/, unlabelled/.
     np.testing.assert_array_equal(source.label, [-1, 0, 0, 1, -1])
     np.testing.assert_array_equal(source.label_test, [1])
-    for row, name in enumerate(["b.png", "cat/1.png", "cat/deep/2.PNG", "dog/1.png"]):
+    for row, name in enumerate(source.files):
         with Image.open(folder / name) as image:
             np.testing.assert_array_equal(source.x[row], np.asarray(image))
 

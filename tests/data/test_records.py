@@ -92,29 +92,78 @@ def test_bad_records_are_explained(tmp_path):
         load_source(str(path))
 
 
-def test_any_set_of_tensorflow_datasets(tmp_path, monkeypatch, rng):
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A function that writes a set of TensorFlow Datasets: name, feature of x, examples."""
+    import tensorflow_datasets as tfds
+
+    def store(name, x, feature):
+        features = {
+            "image": feature,
+            "label": tfds.features.ClassLabel(names=["a", "b"]),
+            "other": tfds.features.ClassLabel(num_classes=3),
+        }
+        kinds = {"image": tf.TensorSpec(feature.shape, feature.tf_dtype)}
+        kinds |= {other: tf.TensorSpec([], tf.int64) for other in ("label", "other")}
+        rows = [{"image": row, "label": i % 2, "other": i % 3} for i, row in enumerate(x)]
+        tfds.dataset_builders.store_as_tfds_dataset(
+            name=name,
+            version="1.0.0",
+            features=tfds.features.FeaturesDict(features),
+            split_datasets={
+                "train": tf.data.Dataset.from_generator(lambda: rows, output_signature=kinds)
+            },
+            data_dir=str(tmp_path),
+        )
+        monkeypatch.setenv("TFSSL_DATA_DIR", str(tmp_path))
+
+    return store
+
+
+def test_pictures_of_several_sizes_in_tensorflow_datasets(store, rng):
+    import tensorflow_datasets as tfds
+
+    sizes = [(6, 4), (6, 4), (9, 7), (6, 4), (20, 30), (6, 4)]
+    pictures = [rng.integers(0, 256, (*size, 3)).astype(np.uint8) for size in sizes]
+    feature = tfds.features.Image(shape=(None, None, 3), encoding_format="png")
+    store("varied", pictures, feature)
+    source = load_source("tfds:varied")
+    assert source.schema == {"format": "images", "height": 6, "width": 4, "channels": 3}
+    assert source.x.shape == (6, 6, 4, 3)
+    # Those that had the size are as they were; TFDS shuffles what it stores.
+    found = {(x.tobytes(), int(k)) for x, k in zip(source.x, source.label, strict=True)}
+    assert {(pictures[i].tobytes(), i % 2) for i in (0, 1, 3, 5)} < found
+    source = load_source("tfds:varied", image_size=(3, 2), colour=False)
+    assert source.x.shape == (6, 3, 2)
+
+
+def test_only_pictures_are_resized(store, tmp_path, rng):
+    import tensorflow_datasets as tfds
+
+    x = rng.normal(size=(6, 4)).astype(np.float32)
+    store("numbers", x, tfds.features.Tensor(shape=(4,), dtype=np.float32))
+    assert load_source("tfds:numbers").x.shape == (6, 4)
+    with pytest.raises(InputError, match=r"must be pictures.*feature='Tensor', shape=\(4,\)"):
+        load_source("tfds:numbers", image_size=(2, 2))
+    records = [{"x": row.tolist(), "label": i % 2} for i, row in enumerate(x)]
+    path = write(tmp_path / "numbers.tfrecord", records)
+    with pytest.raises(InputError, match=r"must hold pictures.*colour=True"):
+        load_source(str(path), colour=True)
+
+
+def test_any_set_of_tensorflow_datasets(store, rng):
     import tensorflow_datasets as tfds
 
     images = rng.integers(0, 256, size=(6, 4, 4, 1)).astype(np.uint8)
-    columns = {"image": images, "label": np.arange(6) % 2, "other": np.arange(6) % 3}
-    tfds.dataset_builders.store_as_tfds_dataset(
-        name="mine",
-        version="1.0.0",
-        features=tfds.features.FeaturesDict(
-            {
-                "image": tfds.features.Image(shape=(4, 4, 1)),
-                "label": tfds.features.ClassLabel(names=["a", "b"]),
-                "other": tfds.features.ClassLabel(num_classes=3),
-            }
-        ),
-        split_datasets={"train": tf.data.Dataset.from_tensor_slices(columns)},
-        data_dir=str(tmp_path),
-    )
-    monkeypatch.setenv("TFSSL_DATA_DIR", str(tmp_path))
+    store("mine", images, tfds.features.Image(shape=(4, 4, 1)))
     source = load_source("tfds:mine")
     assert (source.name, source.class_names, source.x.shape) == ("tfds_mine", ("a", "b"), (6, 4, 4))
     assert len(source.x_test) == 0
+    assert source.schema is None
+    assert load_source("tfds:mine", image_size=(2, 2)).x.shape == (6, 2, 2)
     assert load_source("tfds:mine", label="other").num_classes == 3
+    with pytest.raises(InputError, match=r"without data\.drop\. Received: drop=\('label',\)"):
+        load_source("tfds:mine", drop=("label",))
     with pytest.raises(InputError, match="features `image` and `nothing`"):
         load_source("tfds:mine", label="nothing")
     with pytest.raises(InputError, match="cannot load tfds:no_such_set"):

@@ -1,13 +1,28 @@
 """Sources: digits, .npz files good and bad, TFSSL_DATA_DIR, and TensorFlow Datasets."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tfssl.data.sources import TFDS_NAMES, load_source, read_inputs
+from tfssl.data.sources import TFDS_NAMES, load_source, needs_tensorflow, read_inputs
 from tfssl.errors import InputError
+
+
+def test_what_tensorflow_reads(tmp_path):
+    for name in ("records", "pictures"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "records" / "a.tfrecords").touch()
+    (tmp_path / "pictures" / "a.png").touch()
+    for name in ("mnist", "tfds:cifar10", str(tmp_path / "records"), "a.tfrecord"):
+        assert needs_tensorflow(name), name
+    for name in ("digits", "a.csv", "a.npz", str(tmp_path / "pictures"), "none", "a" * 5000):
+        assert not needs_tensorflow(name), name
+    with pytest.raises(InputError, match="File name too long"):
+        load_source("a" * 5000)
 
 
 def test_digits_are_whole_counts_up_to_16():
@@ -62,6 +77,36 @@ def test_named_data_comes_from_the_data_folder_first(tmp_path, monkeypatch):
     np.savez(tmp_path / "mnist.npz", x_train=x, y_train=[0, 1, 2], x_test=x, y_test=[0, 1, 2])
     source = load_source("mnist")
     assert (source.name, source.num_classes, len(source.x)) == ("mnist", 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "known"),
+    [
+        ("digits", "label", "none"),
+        ("mnist", "image_size", "none"),
+        ("some.npz", "label", "none"),
+        ("arrays", "label", "none"),
+        ("table.csv", "colour", "data.label, data.drop"),
+        ("some.tfrecord", "drop", "data.label, data.image_size, data.colour"),
+        ("pictures", "label", "data.image_size, data.colour"),
+        ("pictures", "drop", "data.image_size, data.colour"),
+        ("tfds:mnist", "drop", "data.label, data.image_size, data.colour"),
+    ],
+)
+def test_settings_of_other_kinds_of_data_are_refused(name, option, known, tmp_path):
+    """Before anything is read: the files are empty."""
+    path = tmp_path / name
+    if name == "pictures":
+        path.mkdir()
+    elif name == "arrays":
+        path.mkdir()
+        (path / "x.npy").touch()
+    elif "." in name:
+        path.touch()
+    values = {"label": "kind", "drop": ("id",), "image_size": (3, 2), "colour": False}
+    pattern = rf"without data\.{option}\b.*{option}={re.escape(repr(values[option]))}.*: {known}\."
+    with pytest.raises(InputError, match=pattern):
+        load_source(str(path) if path.exists() else name, **{option: values[option]})
 
 
 @pytest.mark.parametrize("name", ["mnist", "svhn_cropped", "smallnorb"])

@@ -7,6 +7,7 @@ from scipy import special
 
 from tfssl import figures, likelihoods
 from tfssl.export.functions import functions
+from tfssl.results.calibration import Calibration, scaled
 
 MODELS = ("m1", "m2", "m1m2")
 
@@ -54,6 +55,29 @@ def test_classify_is_predict(run, digits):
     assert names == [run.class_names[k] for k in found["label"]]
     entropy = special.entr(expected.astype(np.float64)).sum(axis=1)
     np.testing.assert_allclose(found["entropy"], entropy, atol=1e-4)
+
+
+@pytest.mark.parametrize("temperature", [0.2, 3.0, 1e3])
+def test_classify_is_calibrated_if_the_run_is(run, digits, temperature):
+    raw, plain = run.probabilities(digits), call(run, "classify", x=digits)
+    run.calibration = Calibration(temperature, "validation", 9)
+    found = call(run, "classify", x=digits)
+    expected = scaled(raw, temperature)
+    assert np.abs(expected - raw).max() > 0.01
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
+    np.testing.assert_array_equal(found["label"], plain["label"])
+    np.testing.assert_allclose(found["entropy"], special.entr(expected).sum(axis=1), atol=1e-4)
+
+
+def test_votes_are_calibrated_too(trained, digits):
+    """1-NN: a score of minus infinity is as likely as the smallest float32."""
+    run = trained("model=m1", "m1.classifier=knn")
+    raw = run.probabilities(digits)
+    assert set(np.unique(raw)) == {0.0, 1.0}
+    run.calibration = Calibration(30.0, "validation", 9)
+    found = call(run, "classify", x=digits)["probabilities"]
+    np.testing.assert_allclose(found, scaled(raw, 30.0), atol=1e-5)
+    assert found.max() < 0.7
 
 
 def test_twins_take_intensities(run, digits):

@@ -1,5 +1,6 @@
 """Exported SavedModels: run by TensorFlow's C++ loader, whole or not there."""
 
+import csv
 import json
 import shutil
 import signal
@@ -17,6 +18,7 @@ from tfssl.export import check, saved_model, versions, warmup
 from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference
 from tfssl.export.session import SavedModelSession
+from tfssl.runs import TrainedRun
 
 MODELS = ("m1", "m2", "m1m2")
 
@@ -121,6 +123,41 @@ def test_the_card_tells_data_errors_versions_and_hashes(version):
     assert f"| test | {100 * test['error']:.2f} |" in text
     for name in card["signatures"]:
         assert f"| {name} |" in text
+
+
+def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digits, tmp_path, call):
+    run = shutil.copytree(run_folder("model=m1"), tmp_path / "run")
+    np.savez(tmp_path / "new.npz", x=digits)
+    predicted = tmp_path / "predicted.csv"
+    options = ["--output", predicted, "--samples", 0]
+    code, _, error = call("predict", run, tmp_path / "new.npz", *options)
+    assert code == 0, error
+    fitted = json.loads((run / "calibration.json").read_text())
+    version, _ = saved_model.export(run, tmp_path / "models", "tiny")
+
+    with SavedModelSession(version.path) as session:
+        found = session.run("classify", {"x": digits})
+    with SavedModelSession(exported("model=m1").path) as session:
+        plain = session.run("classify", {"x": digits})
+    rows = list(csv.reader(predicted.read_text().splitlines()))
+    assert rows[0][4] == "calibrated p(0)"
+    np.testing.assert_allclose(
+        found["probabilities"], [[float(p) for p in row[4:]] for row in rows[1:]], atol=1e-5
+    )
+    assert [name.decode() for name in found["label_name"]] == [row[1] for row in rows[1:]]
+    np.testing.assert_array_equal(found["label"], plain["label"])
+    assert np.abs(found["probabilities"] - plain["probabilities"]).max() > 0.05
+
+    card = json.loads((version.card / "card.json").read_text())
+    assert card["calibration"] == fitted
+    assert "calibration.json" in card["run_files"]
+    assert f"scaled by a temperature {fitted['temperature']:.3g}" in (
+        version.card / "card.md"
+    ).read_text(encoding="utf-8")
+    assert json.loads((exported("model=m1").card / "card.json").read_text())["calibration"] is None
+    (run / "calibration.json").unlink()  # and the run gives others than the version
+    with pytest.raises(InputError, match="of the reference"):
+        check.check_version(version, TrainedRun(run))
 
 
 def test_the_next_version_is_chosen(tmp_path):

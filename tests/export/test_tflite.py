@@ -12,6 +12,7 @@ from tfssl.export import device_files, litert, tflite
 from tfssl.export.reference import make_reference
 from tfssl.export.versions import new_version
 from tfssl.ondevice import DeviceModel
+from tfssl.results.calibration import Calibration, scaled
 
 # The largest |difference| on trained digits.
 TOLERANCES = {"f32": 1e-5, "f16": 2e-3, "dynamic": 5e-2, "int8": 2e-2}
@@ -79,6 +80,26 @@ def test_activations_of_16_bits_are_much_better_than_of_8(stack, digits, tmp_pat
     }
     assert differences[16] < TOLERANCES["int8"]
     assert differences[16] < differences[8] / 2
+
+
+@pytest.mark.parametrize("quantisation", ["f32", "int8"])
+def test_files_are_calibrated_if_the_run_is(quantisation, trained, digits, tmp_path):
+    run = trained("model=m1m2")
+    raw = run.probabilities(digits)
+    run.calibration = Calibration(0.3, "validation", 9)
+    function, inputs = inputs_of(run, "classify", digits)
+    (tmp_path / "f.tflite").write_bytes(tflite.convert(function, quantisation, None, inputs))
+    about = {"f.tflite": {"function": "classify", "batch": None}}
+    (tmp_path / "metadata.json").write_text(json.dumps({"files": about}))
+    model = DeviceModel(tmp_path / "f.tflite")
+    assert not [op for op in model.operations if op.startswith(("Flex", "Custom"))]
+    found = model(x=(digits / 16).astype(np.float32))
+    assert np.abs(scaled(raw, 0.3) - raw).max() > 0.05
+    np.testing.assert_allclose(
+        found["probabilities"], scaled(raw, 0.3), atol=TOLERANCES[quantisation]
+    )
+    np.testing.assert_array_equal(found["label"], raw.argmax(axis=1))
+    assert device_files.describe(run)["calibration"]["temperature"] == 0.3
 
 
 def test_files_agree_with_keras(device_folder, stack, digits):

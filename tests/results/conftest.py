@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tfssl import cli, training
+from tfssl import training
 from tfssl.config import load_settings
-from tfssl.errors import InputError
 
 CLASSES = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', r"$title & \frac$")
 SMALL = [
@@ -23,20 +21,6 @@ SMALL = [
 
 def train(folder, *overrides):
     return training.train(load_settings(None, [*SMALL, *overrides]), folder).folder.path
-
-
-@pytest.fixture(scope="session")
-def call():
-    def call(*arguments):
-        """Run the command in this process: (exit code, output, error)."""
-        result = CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
-        if isinstance(result.exception, InputError):
-            return 2, result.output, str(result.exception)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output, result.stderr
-
-    return call
 
 
 @pytest.fixture(scope="session")

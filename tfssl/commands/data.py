@@ -1,12 +1,13 @@
 """Commands for the user's own data: look at it, choose settings for it."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import console
+from tfssl.commands.common import console, quiet_tensorflow
 from tfssl.config import Settings, dump_settings, merged, parse_settings, read_values
 from tfssl.errors import expect
 from tfssl.files import atomic_path
@@ -94,12 +95,14 @@ def automatic_settings(data, label=None, config=None, overrides=None):
       chosen: [(key, value, why)] of what was chosen automatically.
     """
     from tfssl.data.defaults import nested, recommend
-    from tfssl.data.sources import load_source
+    from tfssl.data.sources import load_source, needs_tensorflow
 
     explicit = merged(read_values(config, overrides or ()), {"data": {"name": data}})
     if label is not None:
         explicit["data"]["label"] = label
-    source = load_source(**dict(parse_settings(explicit, where=config).data))
+    data_settings = dict(parse_settings(explicit, where=config).data)
+    with quiet_tensorflow() if needs_tensorflow(data) else contextlib.nullcontext():
+        source = load_source(**data_settings)
     entries = recommend(source)
     wanted = merged(nested(entries), explicit)
     unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())

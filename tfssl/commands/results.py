@@ -38,9 +38,8 @@ def ensure_calibrated(subject):
     """(the run's `Calibration` or None, why None): fitted and stored if that is quick."""
     from tfssl.results import calibration
 
-    stored = calibration.Calibration.load(subject.run.folder)
-    if stored is not None:
-        return stored, None
+    if subject.run.calibration is not None:
+        return subject.run.calibration, None
     obstacle = calibration.obstacle(subject)
     if obstacle is not None:
         return None, obstacle
@@ -64,7 +63,7 @@ def calibrate(
     """Fit the temperature of a run's probabilities, without test points.
 
     Cross-fitting trains what has seen labels once per fold: of M1 only the classifier, of M1+M2 the
-    M2. The temperature is stored in the run folder, for predict, report and suggest.
+    M2. The temperature is stored in the run folder, for predict, report, suggest and export.
     """
     from tfssl.results import calibration
 
@@ -136,17 +135,15 @@ def predict(
     from tfssl.data.new_inputs import read_new
 
     predictions.check_output(output)
-    x, names = read_new(inputs, runs.RunFolder.open(run).schema())
-    expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
+    schema = runs.RunFolder.open(run).schema()
     with quiet_tensorflow():
         from tfssl import likelihoods
-        from tfssl.results.calibration import Calibration
+    x, names = read_new(inputs, schema)
+    expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     trained = runs.TrainedRun(run)
     probabilities = trained.probabilities(x)
-    fitted, reason = Calibration.load(trained.folder), None
-    if raw:
-        fitted, reason = None, "--raw"
-    elif fitted is None:
+    fitted, reason = None if raw else trained.calibration, "--raw"
+    if fitted is None and not raw:
         try:
             fitted, reason = ensure_calibrated(open_subject(run))
         except InputError as error:  # to predict, the run's own data need not be there
@@ -182,7 +179,8 @@ def suggest(
 ):
     """Name the unlabelled points to label next: uncertain, typical, unlike one another.
 
-    `row` in the CSV file is the row of the data set. The files must not exist yet.
+    `row` in the CSV file is the row of the data set, `file` the picture of an image folder. The
+    files must not exist yet.
     """
     from tfssl.predictions import check_output
 

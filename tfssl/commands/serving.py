@@ -34,10 +34,12 @@ def export(
     """Write a run as the next version of a SavedModel for TF Serving, with its model card.
 
     It is checked as by check-export first; one that fails the check is not kept. The files for
-    devices are checked by LiteRT.
+    devices are checked by LiteRT. The probabilities are calibrated if the run is: by calibrate, or
+    by report, predict or suggest where that is quick.
     """
     from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
     from tfssl.export.versions import check_name
+    from tfssl.results.calibration import Calibration
     from tfssl.runs import RunFolder
 
     check_name(run.resolve().name if name is None else name)
@@ -50,6 +52,8 @@ def export(
     print_comparisons(comparisons)
     if quantisations:
         print_files(version.tflite)
+    fitted = Calibration.load(RunFolder(run))
+    console.print(f"calibrated: {fitted or 'no, see tfssl calibrate'}", highlight=False)
     console.print(f"exported:   {version.path}", soft_wrap=True, highlight=False)
     console.print(f"model card: {version.card}/card.md", soft_wrap=True, highlight=False)
     console.print(

@@ -74,6 +74,8 @@ def load(folder, image_size=None, colour=None, memory_limit_mb=1000):
         class_names=tuple(class_names),
         levels=255,
         schema=schema,
+        files=tuple(path.relative_to(folder).as_posix() for path in paths["x"]),
+        files_test=tuple(path.relative_to(folder).as_posix() for path in paths["x_test"]),
         **cached_arrays(key, build, memory_limit_mb),
     )
 

@@ -97,6 +97,13 @@ def _form(files, image_size, colour):
     """(schema or None, shape of an input, dtype) by a pass over the records."""
     first = next(iter(read_examples(files)))
     if _encoded(first) is None:
+        expect(
+            image_size is None and colour is None,
+            "records must hold pictures to be read with data.image_size or data.colour",
+            hint="Leave these out.",
+            image_size=image_size,
+            colour=colour,
+        )
         return None, (len(_numbers(first)),), np.float32
     encoded = (_encoded(example) for example in read_examples(files))
     schema = images.common_form(encoded, image_size, colour)

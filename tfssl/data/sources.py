@@ -42,6 +42,8 @@ class Source:
         that are not images.
       schema: how files were read, plain data by which new ones are read alike, see `new_inputs`;
         None for arrays, which are taken as they are.
+      files, files_test: the names of the files that the inputs were read from, below the data set's
+        folder; None if they have none of their own.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Source:
     class_names: tuple[str, ...]
     levels: int | None
     schema: dict | None = None
+    files: tuple[str, ...] | None = None
+    files_test: tuple[str, ...] | None = None
 
     @property
     def num_classes(self):
@@ -72,10 +76,15 @@ def load_source(
 
     Args:
       name: a name or a path, as above.
-      label, drop, image_size, colour, memory_limit_mb: as in `DataSettings`, for the formats that
-        they concern; its other settings are not used.
+      label, drop, image_size, colour: as in `DataSettings`; refused for a kind of data that they do
+        not concern.
+      memory_limit_mb: as in `DataSettings`; its other settings are not used.
     """
+    options = {"label": label, "drop": drop, "image_size": image_size, "colour": colour}
+    given = {key: value for key, value in options.items() if value not in (None, ())}
     folder = os.environ.get("TFSSL_DATA_DIR")
+    if name in ("digits", *TFDS_NAMES):
+        check_options(name, given)
     if name == "digits":
         return _digits()
     if name in TFDS_NAMES and folder and (Path(folder) / f"{name}.npz").exists():
@@ -83,18 +92,45 @@ def load_source(
     if name in TFDS_NAMES or name.startswith("tfds:"):
         from tfssl.data import catalogue
 
+        check_options("a set of TensorFlow Datasets", given, "label", "image_size", "colour")
         tfds_name, label_key = TFDS_NAMES.get(name, (name.removeprefix("tfds:"), label))
-        return catalogue.load(name, tfds_name, label_key, folder)
+        return catalogue.load(name, tfds_name, label_key, folder, image_size, colour)
     if name.endswith(".npz"):
+        check_options("an .npz file", given)
         return _from_file(Path(name))
     try:
-        return _from_path(Path(name), label, drop, (image_size, colour, memory_limit_mb))
+        return _from_path(Path(name), given, memory_limit_mb)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}.") from None
 
 
-def _from_path(path, label, drop, pictures):
-    """The user's own files; `pictures` are the last arguments of `images.load`."""
+def needs_tensorflow(name):
+    """Whether TensorFlow reads the data set: TFRecords, or a set of TensorFlow Datasets."""
+    from tfssl.data import records
+
+    if name in TFDS_NAMES or name.startswith("tfds:"):
+        return True
+    try:
+        held = Path(name).iterdir() if Path(name).is_dir() else [Path(name)]
+        return any(file.suffix in records.SUFFIXES for file in held)
+    except OSError:  # which `load_source` explains
+        return False
+
+
+def check_options(kind, given, *known):
+    """Fail if settings are given, {name: value}, that do not concern a kind of data."""
+    unknown = {name: value for name, value in given.items() if name not in known}
+    expect(
+        not unknown,
+        f"{kind} must be read without data.{', data.'.join(unknown)}"
+        + (" (--label)" if "label" in unknown else ""),
+        hint=f"Leave it out; what applies: {', '.join(f'data.{n}' for n in known) or 'none'}.",
+        **unknown,
+    )
+
+
+def _from_path(path, given, memory_limit_mb):
+    """The user's own files; `given` are the settings on how to read them."""
     from tfssl.data import arrays, images, records, tables
 
     known = path.suffix in (*tables.SUFFIXES, *records.SUFFIXES)
@@ -106,12 +142,16 @@ def _from_path(path, label, drop, pictures):
         exists=path.exists(),
     )
     if path.suffix in tables.SUFFIXES or (path.is_dir() and tables.table_file(path, "train")):
-        return tables.load(path, label, drop)
+        check_options("a table", given, "label", "drop")
+        return tables.load(path, **given)
     if records.record_files(path):
-        return records.load(path, label, *pictures)
+        check_options("a TFRecord file", given, "label", "image_size", "colour")
+        return records.load(path, **given, memory_limit_mb=memory_limit_mb)
     if (path / "x.npy").exists():
-        return arrays.load(path, memory_limit_mb=pictures[-1])
-    return images.load(path, *pictures)
+        check_options("a folder with x.npy", given)
+        return arrays.load(path, memory_limit_mb=memory_limit_mb)
+    check_options("an image folder", given, "image_size", "colour")
+    return images.load(path, **given, memory_limit_mb=memory_limit_mb)
 
 
 def read_inputs(path):

@@ -1,5 +1,6 @@
 """The model card of an exported version: what it is, how it was made, how good, and its limits."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 from tfssl.config import dump_settings
@@ -15,7 +16,13 @@ MODELS = {
 }
 
 # Those of a run that make the model.
-RUN_FILES = ("model.keras", "classifier.skops", "preprocessing.npz", "split.npz")
+RUN_FILES = (
+    "model.keras",
+    "classifier.skops",
+    "preprocessing.npz",
+    "split.npz",
+    "calibration.json",
+)
 
 
 def write_card(stage, name, run, metrics, comparisons):
@@ -58,6 +65,7 @@ def make_card(stage, name, run, metrics, comparisons):
             for part in ("validation", "test")
             if part in metrics
         },
+        "calibration": run.calibration and asdict(run.calibration),
         "limits": limits(run),
         "signatures": {
             key: {kind: describe(spec, run, kind) for kind, spec in sorted(function.inputs.items())}
@@ -94,7 +102,12 @@ def limits(run):
         "The errors are those of points from the same source as the training data; other cameras, "
         "writers or ways of preparing the input have not been measured.",
     ]
-    if run.settings.model == "m1":
+    if run.calibration is not None:
+        found.append(
+            f"The probabilities are scaled by a {run.calibration}; the calibration error above is "
+            "that before."
+        )
+    elif run.settings.model == "m1":
         found.append("The probabilities are made from the classifier's scores, not calibrated.")
     if run.preprocessing.likelihood == "bernoulli":
         found.append("log_likelihood is a density of binary images; grey ones it only compares.")

@@ -1,8 +1,8 @@
 """The classifiers on M1's features as TensorFlow operations on their fitted arrays.
 
-Each equals `tfssl.classifiers.probabilities` of the fitted classifier. They compute in float64: the
-weights of an RBF machine are large and of both signs, and float32 would leave few digits of their
-sum. `dtype` is for devices that have no float64.
+The softmax of each equals `tfssl.classifiers.probabilities` of the fitted classifier. They compute
+in float64: the weights of an RBF machine are large and of both signs, and float32 would leave few
+digits of their sum. `dtype` is for devices that have no float64.
 """
 
 from itertools import combinations
@@ -14,7 +14,7 @@ from tfssl.errors import InputError
 
 
 def classifier_graph(classifier, dtype=tf.float64):
-    """The function features [N, F] -> probabilities [N, K], float32.
+    """The function features [N, F] -> scores [N, K], unnormalised log p(y|x) in `dtype`.
 
     Args:
       classifier: fitted, one that `tfssl.classifiers.make_classifier` makes.
@@ -24,11 +24,7 @@ def classifier_graph(classifier, dtype=tf.float64):
     if kind not in SCORES:
         raise InputError(f"cannot put a {kind} into a graph: expected one of {', '.join(SCORES)}.")
     scores = SCORES[kind](classifier, dtype)
-
-    def probabilities(features):
-        return tf.cast(tf.nn.softmax(scores(tf.cast(features, dtype))), tf.float32)
-
-    return probabilities
+    return lambda features: scores(tf.cast(features, dtype))
 
 
 def _transductive_svm(classifier, dtype):

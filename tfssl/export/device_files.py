@@ -3,13 +3,14 @@
   <name>/tflite/<version>/
     classify_f32.tflite          a function and a quantisation, for batches of any size
     classify_f32_batch1.tflite   the same for one input at a time, all shapes fixed: for browsers
-    metadata.json                label names, inputs, and of every file its function, tensors,
-                                 SHA-256 and how far it is from the Keras model
+    metadata.json                label names, temperature, inputs, and of every file its function,
+                                 tensors, SHA-256 and how far it is from the Keras model
 
 Beside the versions that TF Serving reads, which looks at numbers only.
 """
 
 import hashlib
+from dataclasses import asdict
 
 import numpy as np
 
@@ -81,6 +82,7 @@ def describe(run):
         "model": run.settings.model,
         "data": run.settings.data.name,
         "labels": list(run.class_names),
+        "calibration": run.calibration and asdict(run.calibration),
         "input": {
             "name": "x",
             "dtype": "float32",

@@ -12,6 +12,8 @@ an input) and no compiled loops.
   analogies       x        -> x [B, K, ...], the style of the input in every class
   log_likelihood  x, noise -> bound [B], log_likelihood [B] in nats of what the model sees
 
+The probabilities are scaled by the run's temperature, if it has one, see `results.calibration`.
+
 M1 has no y: `decode` takes z, `generate` noise, and there are no analogies. M2 and the stack encode
 x as its most probable class; z is M2's z, the stack's z2. The noise of `generate` is [B, L], or for
 the stack [B, L + the size of z1]; that of `log_likelihood` [B, samples, M] with M = `noise_dim`.
@@ -22,6 +24,7 @@ Images come in as they are stored, uint8 up to the number of grey levels. The tw
 are no images come and go in their own units, as float64 and float32.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -31,6 +34,8 @@ import tensorflow as tf
 from tfssl import objectives
 from tfssl.export.classifier_graphs import classifier_graph
 from tfssl.models import M1, M2
+
+TINY = np.finfo(np.float32).tiny
 
 # Takes x as stored; has a twin that takes intensities if these are images.
 OF_INPUTS = ("classify", "encode", "reconstruct", "analogies", "log_likelihood")
@@ -94,6 +99,7 @@ class _Computations:
         self.model = run.model
         self.preprocessing = _with_variables(run.preprocessing)
         self.class_names = run.class_names
+        self.calibration = run.calibration
 
     def inputs(self, name):
         """{name: tf.TensorSpec} of the function's arguments."""
@@ -108,19 +114,27 @@ class _Computations:
         specs = own.get(name, x)
         return {key: tf.TensorSpec(shape, kind, key) for key, (shape, kind) in specs.items()}
 
-    def probabilities(self, x):
-        """x [B, D] as the model sees it -> [B, K]."""
+    def scores(self, x):
+        """x [B, D] as the model sees it -> unnormalised log p(y|x), [B, K]."""
         raise NotImplementedError
+
+    def probabilities(self, scores):
+        """p(y|x), or p_T(y|x) as in `results.calibration.scaled`, from its scores, float32."""
+        if self.calibration is not None:
+            log_p = tf.maximum(tf.nn.log_softmax(scores), math.log(TINY))
+            scores = log_p / self.calibration.temperature
+        return tf.cast(tf.nn.softmax(scores), tf.float32)
 
     def over_classes(self, x, bound, log_joint):
         """The outputs of `log_likelihood` from the two means, [B], or [B, K] of every class."""
         raise NotImplementedError
 
     def classify(self, x):
-        probabilities = self.probabilities(self.preprocessing(x))
-        label = tf.argmax(probabilities, axis=-1, output_type=tf.int32)
+        scores = self.scores(self.preprocessing(x))
+        label = tf.argmax(scores, axis=-1, output_type=tf.int32)
+        probabilities = self.probabilities(scores)
         # A probability of 0 adds 0, and not 0 log 0.
-        log = tf.math.log(tf.maximum(probabilities, np.finfo(np.float32).tiny))
+        log = tf.math.log(tf.maximum(probabilities, TINY))
         return {
             "probabilities": probabilities,
             "label": label,
@@ -163,7 +177,7 @@ class _M1Computations(_Computations):
         super().__init__(run)
         self.classifier = classifier_graph(run.classifier, dtype)
 
-    def probabilities(self, x):
+    def scores(self, x):
         return self.classifier(self.model.latents(x))
 
     def encode(self, x):
@@ -194,12 +208,12 @@ class _M2Computations(_Computations):
         "log_likelihood",
     )
 
-    def probabilities(self, x):
-        return self.model(x)
+    def scores(self, x):
+        return self.model.classify(x).logits_parameter()
 
     def encode(self, x):
         x = self.preprocessing(x)
-        label = tf.argmax(self.probabilities(x), axis=-1, output_type=tf.int32)
+        label = tf.argmax(self.scores(x), axis=-1, output_type=tf.int32)
         q_z = self.style(x, label).distribution
         return {"loc": q_z.loc, "scale": q_z.scale, "label": label}
 
@@ -223,9 +237,8 @@ class _M2Computations(_Computations):
         return {"x": tf.reshape(pixels, [-1, self.model.num_classes, *pixels.shape[1:]])}
 
     def over_classes(self, x, bound, log_joint):
-        logits = self.model.classify(x).logits_parameter()
         return {
-            "bound": -objectives.unlabelled_loss(-bound, logits),
+            "bound": -objectives.unlabelled_loss(-bound, self.scores(x)),
             "log_likelihood": tf.reduce_logsumexp(log_joint, axis=-1),
         }
 

@@ -1,8 +1,8 @@
 """What the Keras model makes of real inputs, to hold exported graphs against.
 
 A reference is {signature: (inputs, outputs)}, both {name: array}. The probabilities in it are
-those of `TrainedRun.probabilities`, and so M1's come from scikit-learn; the other outputs from the
-functions of `tfssl.export.functions`, called one operation after another.
+those of `TrainedRun.calibrated_probabilities`, and so M1's come from scikit-learn; the others are
+from the functions of `tfssl.export.functions`, called one operation after another.
 """
 
 import numpy as np
@@ -40,7 +40,8 @@ def make_reference(run, x):
         f"the model must prefer a class for at least one of {len(x)} points",
         hint="It has learned nothing: train it for longer.",
     )
-    x, probabilities = x[clear], probabilities[clear]
+    x = x[clear]
+    probabilities = run.calibrated_probabilities(x)
     reference = {}
     for name, function in functions(run).items():
         inputs = {key: _values(key, spec, x, run) for key, spec in function.inputs.items()}

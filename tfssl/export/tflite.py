@@ -9,9 +9,9 @@ are no strings on a device: `classify` gives probabilities and labels, their nam
   dynamic  weights stored in int8 with a scale for each unit, a quarter of the size; products in
            int8, each row of activations with a scale of its own
   int8     the same weights, and all arithmetic in integers with fixed scales, chosen on training
-           points. Activations have 16 bits: with 8, all of a layer's units share 256 levels, on
-           MNIST a step of 0.2 where softplus has its bend, and each of its operations and the
-           logits are rounded the same way. Added up, that moved probabilities by up to 0.47.
+           points. Activations have 16 bits: with 8, all of a layer's units share 256 levels, which
+           are coarse where softplus has its bend, and each of its operations and the logits are
+           rounded the same way (docs/devices.md has what that costs).
 """
 
 import contextlib

@@ -251,14 +251,16 @@ def examples(evidence, rows, remarks, quantity):
     ]
     guesses = [", ".join(f"{n} {percent(p, 0)}" for n, p in pair) for pair in taken_for]
     truths = ["?" if evidence.label is None else names[evidence.label[row]] for row in rows]
+    every_name = evidence.subject.experiment.names(evidence.part)
+    points = [every_name[row] for row in rows]
     if evidence.subject.experiment.source.image_shape is None:
-        table_rows = zip([f"{row}" for row in rows], truths, guesses, remarks, strict=True)
+        table_rows = zip(points, truths, guesses, remarks, strict=True)
         return page.table(("point", "is", "taken for", quantity), table_rows, numeric=False)
     preprocessing = evidence.subject.run.preprocessing
     images = figures.to_images(preprocessing(evidence.x[rows]), preprocessing)
     captions = [
-        (guess, f"is {truth}, no. {row}", remark)
-        for guess, truth, remark, row in zip(guesses, truths, remarks, rows, strict=True)
+        (guess, f"is {truth}, {point}", remark)
+        for guess, truth, remark, point in zip(guesses, truths, remarks, points, strict=True)
     ]
     return page.tiles(images, captions)
 

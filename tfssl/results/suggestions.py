@@ -99,7 +99,7 @@ def class_features(run, x, batch_size=1000):
 
 
 def suggest(subject, calibration, count):
-    """The points of a run to label next, a dictionary each: rank, row, likeliest class, gain.
+    """The points of a run to label next, a dictionary each: rank, row, file if it has one, ...
 
     Args:
       subject: a `gallery.Subject`.
@@ -107,7 +107,13 @@ def suggest(subject, calibration, count):
       count: how many.
     """
     run, parts = subject.run, subject.experiment.split
-    expect(len(parts.x_unlabelled) > 0, f"{run.folder.path} must have unlabelled points")
+    files = subject.experiment.source.files
+    expect(
+        len(parts.x_unlabelled) > 0,
+        f"{run.folder.path} must have unlabelled points",
+        hint="Add some to its data, and train again.",
+        unlabelled=0,
+    )
     probabilities = run.probabilities(parts.x_unlabelled)
     probabilities = probabilities if calibration is None else calibration(probabilities)
     uncertainty = entropy(probabilities)
@@ -121,7 +127,8 @@ def suggest(subject, calibration, count):
     return [
         {
             "rank": rank,
-            "row": int(parts.rows["unlabelled"][i]),
+            "row": (row := int(parts.rows["unlabelled"][i])),
+            **({} if files is None else {"file": files[row]}),
             "likeliest": run.class_names[int(probabilities[i].argmax())],
             "confidence": float(probabilities[i].max()),
             "entropy": float(uncertainty[i]),

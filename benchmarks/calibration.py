@@ -1,0 +1,55 @@
+"""Are the probabilities better calibrated after temperature scaling? On test points of the digits.
+
+  python -m benchmarks.calibration
+
+trains a run per method and seed, fits its temperature without test points as `tfssl calibrate`
+does, and writes calibration error and log-loss before and after to docs/results/calibration.
+"""
+
+import argparse
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+from tfssl import evaluation, training
+from tfssl.config import dump_settings, load_settings
+from tfssl.files import write_json
+from tfssl.gallery import Subject
+from tfssl.results import calibration
+
+# M1's classifier is cross-fitted on the labels, M2 has points that are held out for it.
+METHODS = {"m1": (), "m2": ("data.num_validation=200",)}
+
+
+def measure(folder, model, seed, overrides=()):
+    """Train a run into `folder` and calibrate it: the result as plain JSON values."""
+    seeds = (f"seed={seed}", f"data.split_seed={seed}")
+    settings = load_settings(None, [f"model={model}", *METHODS[model], *seeds, *overrides])
+    training.train(settings, folder)
+    subject = Subject.open(folder)
+    fitted = calibration.calibrate(subject)
+    parts = subject.experiment.split
+    raw = subject.run.probabilities(parts.x_test)
+    return {
+        "calibration": asdict(fitted),
+        "before": evaluation.classification_metrics(raw, parts.label_test),
+        "after": evaluation.classification_metrics(fitted(raw), parts.label_test),
+        "settings": dump_settings(settings),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=Path("docs/results/calibration"))
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    for model in METHODS:
+        for seed in range(options.seeds):
+            with tempfile.TemporaryDirectory() as folder:
+                result = measure(Path(folder) / "run", model, seed)
+            write_json(options.output / f"{model}_{seed}.json", result)
+
+
+if __name__ == "__main__":
+    main()
