@@ -46,7 +46,8 @@ def machine():
     }
 
 
-def main():
+def main(arguments=None):
+    """The command; `arguments` are a list of words, or None for those of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -60,7 +61,7 @@ def main():
         help="interpreter of the peers' environment (default: .venv-peers/bin/python)",
     )
     parser.add_argument("--output", type=Path, default=ROOT / "docs/results/speed")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(arguments)
     peers = str(arguments.peers_python) if arguments.peers_python.exists() else None
     arguments.output.mkdir(parents=True, exist_ok=True)
     for part in arguments.only or PARTS:

@@ -42,6 +42,7 @@ class Worker:
     def close(self):
         self.requests.close()
         self.process.wait()
+        self.answers.close()
 
 
 def time_in_turns(workers, rounds, steps):
