@@ -1,12 +1,12 @@
 """The model card of an exported version: what it is, how it was made, how good, and its limits."""
 
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from tfssl.config import dump_settings
 from tfssl.export.check import TOLERANCE, file_hashes, folder_hashes
 from tfssl.export.functions import functions
 from tfssl.files import atomic_path, write_json
+from tfssl.results import calibration
 from tfssl.runs import versions
 
 MODELS = {
@@ -65,7 +65,7 @@ def make_card(stage, name, run, metrics, comparisons):
             for part in ("validation", "test")
             if part in metrics
         },
-        "calibration": run.calibration and asdict(run.calibration),
+        "calibration": calibration.record(run.calibration),
         "limits": limits(run),
         "signatures": {
             key: {kind: describe(spec, run, kind) for kind, spec in sorted(function.inputs.items())}

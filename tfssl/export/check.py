@@ -12,6 +12,7 @@ from tfssl.errors import expect
 from tfssl.export.reference import load_reference, make_reference, real_inputs
 from tfssl.export.session import SavedModelSession
 from tfssl.files import read_json
+from tfssl.results import calibration
 
 # Of probabilities, and of what else a model computes: pixels come from a code that is rounded too.
 TOLERANCE, OTHER_TOLERANCE = 1e-5, 1e-4
@@ -87,12 +88,18 @@ def _deviation(name, key, found, expected):
 def check_version(version, run=None):
     """Check an exported `Version` by its hashes and against its reference, or a `TrainedRun`."""
     check_hashes(version)
-    reference = (
-        load_reference(version.card / "reference.npz")
-        if run is None
-        else make_reference(run, real_inputs(run))
+    if run is None:
+        return check_saved_model(version.path, load_reference(version.card / "reference.npz"))
+    exported = read_json(version.card / "card.json").get("calibration")
+    current = calibration.record(run.calibration)
+    expect(
+        exported == current,
+        f"{version.path} must have the calibration that {run.folder.path} has now",
+        hint="The run was calibrated after the export: export it again.",
+        exported=exported,
+        run=current,
     )
-    return check_saved_model(version.path, reference)
+    return check_saved_model(version.path, make_reference(run, real_inputs(run)))
 
 
 def folder_hashes(folder):

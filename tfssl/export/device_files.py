@@ -10,7 +10,6 @@ Beside the versions that TF Serving reads, which looks at numbers only.
 """
 
 import hashlib
-from dataclasses import asdict
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from tfssl.export import tflite
 from tfssl.export.litert import run_apart
 from tfssl.files import write_json
 from tfssl.ondevice import METADATA
+from tfssl.results import calibration
 from tfssl.runs import versions
 
 FORMAT = 1
@@ -44,10 +44,10 @@ def write_device_files(folder, run, quantisations, reference, progress=iter):
       files: {file name: its metadata}.
     """
     found = tflite.device_functions(run)
-    calibration: dict = {}
+    typical: dict = {}
     if "int8" in quantisations:
         x_train = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split.x_train
-        calibration = tflite.calibration_inputs(run, found, x_train)
+        typical = tflite.calibration_inputs(run, found, x_train)
     plan = [
         (name, quantisation, batch)
         for name in found
@@ -58,7 +58,7 @@ def write_device_files(folder, run, quantisations, reference, progress=iter):
     files = {}
     for name, quantisation, batch in progress(plan):
         file = f"{name}_{quantisation}{BATCHES[batch]}.tflite"
-        content = tflite.convert(found[name], quantisation, batch, calibration.get(name))
+        content = tflite.convert(found[name], quantisation, batch, typical.get(name))
         (folder / file).write_bytes(content)
         files[file] = {
             "function": name,
@@ -82,7 +82,7 @@ def describe(run):
         "model": run.settings.model,
         "data": run.settings.data.name,
         "labels": list(run.class_names),
-        "calibration": run.calibration and asdict(run.calibration),
+        "calibration": calibration.record(run.calibration),
         "input": {
             "name": "x",
             "dtype": "float32",

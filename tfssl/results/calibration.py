@@ -87,21 +87,26 @@ class Calibration:
         return f"temperature {self.temperature:.3g} from {self.points} {self.fitted_on} points{how}"
 
     def save(self, folder):
-        write_json(folder / FILE, asdict(self))
+        write_json(folder / FILE, record(self))
 
     @classmethod
     def load(cls, folder):
         """What is stored in a `RunFolder`, or None."""
         if not (folder / FILE).exists():
             return None
-        record = folder.read_json(FILE)
+        found = folder.read_json(FILE)
         try:
-            calibration = cls(**record)
+            calibration = cls(**found)
             good = SHARPEST <= calibration.temperature <= SOFTEST
         except TypeError as error:
             raise InputError(f"{folder / FILE} is damaged: {error}.") from None
-        expect(good, f"{folder / FILE} must hold a positive temperature", **record)
+        expect(good, f"{folder / FILE} must hold a positive temperature", **found)
         return calibration
+
+
+def record(calibration):
+    """A `Calibration` as plain JSON values; None stays None."""
+    return None if calibration is None else asdict(calibration)
 
 
 def obstacle(subject):
