@@ -5,7 +5,7 @@ import math
 from benchmarks import cases
 from benchmarks.workers import Worker, time_in_turns
 
-TF_IMPLEMENTATIONS = ("tfssl", "tfssl_top_1", "tfssl_top_2", "tf_tiled")
+TF_IMPLEMENTATIONS = ("tfssl", "tfssl_top_1", "tfssl_top_2", "products", "tf_tiled")
 TORCH_IMPLEMENTATIONS = ("torch_tiled", "torch_compiled", "pyro")
 # Steps in a turn, so that a turn lasts about half a second.
 STEPS = {"m2_100_1000": 2, "m2_100_100": 10, "m2_20_100": 12, "m1_250": 15, "m2_on_z1": 25}

@@ -28,6 +28,7 @@ IMPLEMENTATIONS: dict[str, tuple] = {
     "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
     "tfssl_top_1": ("benchmarks.ours", {"top_classes": 1}, gemm.tf_products),
     "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
+    "products": ("benchmarks.products", {}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),
     "torch_tiled": ("benchmarks.peers.torch_tiled", {}, gemm.torch_products),
     "torch_compiled": ("benchmarks.peers.torch_tiled", {"compile": True}, gemm.torch_products),
