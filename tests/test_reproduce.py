@@ -128,6 +128,14 @@ def test_figure_1_has_its_three_parts(supervised, all_labels):
     assert len(lines) == 3
 
 
+def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):
+    for name, epochs in (("digits_m2", 20), ("digits_m2_20", 70)):
+        text = SETTINGS.replace("[m2]\nepochs = 20", f"[m2]\nepochs = {epochs}")
+        (tmp_path / f"{name}.toml").write_text(f'model = "m2"\n{text}')
+    whole = plan(tmp_path, tmp_path, labels=(20, 30), budget="full")
+    assert [whole.settings("m2", labels, 0).m2.epochs for labels in (20, 30)] == [70, 20]
+
+
 def test_the_table_reads_ours_beside_the_papers():
     def result(method, labels, split, error):
         test = {"error": error}
