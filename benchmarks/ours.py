@@ -8,9 +8,9 @@ from tfssl.models import M1, M2, LatentM2
 from tfssl.optimizers import FusedAdam
 
 
-def make(case, weights, data, top_classes=None):
-    """The implementation; `top_classes` truncates the enumeration."""
-    return {"m1": OursM1, "m2": OursM2}[case.model](case, weights, data, top_classes)
+def make(case, weights, data, top_classes=None, precision="float32"):
+    """The implementation; `top_classes` truncates the enumeration, `precision` is the networks'."""
+    return {"m1": OursM1, "m2": OursM2}[case.model](case, weights, data, top_classes, precision)
 
 
 class Ours:
@@ -26,8 +26,9 @@ class Ours:
 
 
 class OursM1(Ours):
-    def __init__(self, case, weights, data, _):
-        model = M1(case.input_dim, case.latent_dim, case.hidden_units, case.likelihood)
+    def __init__(self, case, weights, data, _, precision):
+        sizes = (case.input_dim, case.latent_dim, case.hidden_units)
+        model = M1(*sizes, case.likelihood, dtype=precision)
         super().__init__(model, case, weights, {"unlabelled": tf.constant(data["x_unlabelled"])})
 
     def loss(self, noise):
@@ -36,7 +37,7 @@ class OursM1(Ours):
 
 
 class OursM2(Ours):
-    def __init__(self, case, weights, data, top_classes):
+    def __init__(self, case, weights, data, top_classes, precision):
         model = (LatentM2 if case.likelihood == "gaussian" else M2)(
             case.input_dim,
             case.num_classes,
@@ -46,6 +47,7 @@ class OursM2(Ours):
             case.hidden_units,
             case.likelihood,
             top_classes=top_classes,
+            dtype=precision,
         )
         self.y = tf.constant(data["y_labelled"])
         batch = {

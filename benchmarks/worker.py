@@ -28,10 +28,12 @@ IMPLEMENTATIONS: dict[str, tuple] = {
     "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
     "tfssl_top_1": ("benchmarks.ours", {"top_classes": 1}, gemm.tf_products),
     "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
+    "tfssl_bfloat16": ("benchmarks.ours", {"precision": "mixed_bfloat16"}, gemm.tf_products),
     "products": ("benchmarks.products", {}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),
     "torch_tiled": ("benchmarks.peers.torch_tiled", {}, gemm.torch_products),
     "torch_compiled": ("benchmarks.peers.torch_tiled", {"compile": True}, gemm.torch_products),
+    "torch_bfloat16": ("benchmarks.peers.torch_tiled", {"bfloat16": True}, gemm.torch_products),
     "pyro": ("benchmarks.peers.pyro_enumeration", {}, gemm.torch_products),
 }
 SEED = 0  # everyone's weights, data and fixed noise are the same

@@ -167,6 +167,17 @@ def steps_table(path):
     return markdown(header, rows)
 
 
+def bfloat16_table(path):
+    """Our step with networks in bfloat16, and how many times longer the others take."""
+    others = {"tfssl": "tfssl, float32", "torch_bfloat16": "PyTorch, bfloat16", "pyro": "Pyro"}
+    rows = []
+    for case, found in read(path.parent / "steps")["cases"].items():
+        ours = found["seconds"]["tfssl_bfloat16"]
+        ratios = (found["seconds"][name]["median"] / ours["median"] for name in others)
+        rows.append([STEPS[case], milliseconds(ours), *(f"{ratio:.2f}" for ratio in ratios)])
+    return markdown(["step", "tfssl, bfloat16, ms", *others.values()], rows)
+
+
 def truncated_steps_table(path):
     """Steps with truncated enumeration, and how many times longer Pyro's full one takes."""
     rows = []
@@ -367,6 +378,7 @@ TABLES = {
     "reproduce/supervised": supervised_table,
     "reproduce/likelihood": likelihood_table,
     "speed/steps": steps_table,
+    "speed/bfloat16": bfloat16_table,
     "speed/truncated_steps": truncated_steps_table,
     "speed/fit": fit_table,
     "speed/prediction": prediction_table,

@@ -77,6 +77,23 @@ def test_bernoulli_log_prob(run, classes, rng):
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
 
 
+def test_bernoulli_log_prob_with_products_in_bfloat16(run, rng):
+    """The value is a float32, and it and the gradients are within bfloat16's 8 bits of theirs."""
+    features, kernel, bias = tensor(rng, 50, 40), tensor(rng, 40, 70, scale=0.2), tensor(rng, 70)
+    x = tf.constant(rng.integers(0, 2, (50, 70)), tf.float32)
+
+    def ours(features, kernel, bias):
+        return fused.bernoulli_log_prob(features, kernel, bias, x)
+
+    half = tf.cast(features, tf.bfloat16)
+    actual = run(lambda *args: values_and_gradients(ours, *args), half, kernel, bias)
+    assert [part.dtype for part in actual] == [tf.float32, tf.bfloat16, tf.float32, tf.float32]
+    expected = values_and_gradients(ours, features, kernel, bias)
+    for got, want in zip(actual, expected, strict=True):
+        error = tf.cast(got, tf.float32) - want
+        assert np.linalg.norm(error) < 2.0**-7 * np.linalg.norm(want)
+
+
 def test_bernoulli_log_prob_of_huge_logits(run):
     """A pixel that is certain and wrong costs |logit| nats, and the gradient does not vanish."""
     kernel, bias, x = tf.constant([[1.0, 1.0]]), tf.zeros(2), tf.constant([[1.0, 0.0]])

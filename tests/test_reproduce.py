@@ -120,7 +120,7 @@ def test_all_labels_are_classified_by_bayes_rule_too(supervised, all_labels):
 def test_figure_1_has_its_three_parts(supervised, all_labels):
     folder, _ = supervised
     lines = []
-    paths = reproduce.run_figure1(folder, all_labels, "quick", lines.append)
+    paths = reproduce.run_figure1(folder, all_labels, "quick", report=lines.append)
     drawn = {(path.parent.name, path.name) for path in paths if path.is_file()}
     assert {("1a", f"style_grid_{k}.png") for k in range(10)} <= drawn
     assert {("1b", "analogies.png"), ("1c", "analogies.png")} <= drawn
@@ -134,6 +134,11 @@ def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):
         (tmp_path / f"{name}.toml").write_text(f'model = "m2"\n{text}')
     whole = plan(tmp_path, tmp_path, labels=(20, 30), budget="full")
     assert [whole.settings("m2", labels, 0).m2.epochs for labels in (20, 30)] == [70, 20]
+
+
+def test_the_precision_is_a_setting_of_every_cell(configs, tmp_path):
+    whole = plan(tmp_path, configs, precision="mixed_bfloat16")
+    assert whole.settings("m1_m2", 20, 0).device.precision == "mixed_bfloat16"
 
 
 def test_the_table_reads_ours_beside_the_papers():

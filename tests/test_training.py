@@ -238,6 +238,8 @@ def test_mixed_precision_trains(precision, tmp_path):
     exact = training.train(small(*overrides), tmp_path / "exact")
     losses = [r.folder.read_json("history.json")["m2"][-1]["loss"] for r in (run, exact)]
     np.testing.assert_allclose(losses[0], losses[1], rtol=0.05)
+    # What is kept, predicts and is exported is float32 like its weights.
+    assert {layer.compute_dtype for layer in run.model.layers} == {"float32"}
 
 
 def test_divergence_stops_training_before_the_checkpoint_is_spoilt(tmp_path):

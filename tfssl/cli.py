@@ -181,6 +181,12 @@ def reproduce(
         bool,
         typer.Option(help="Hold out validation points to follow training; they are never fitted."),
     ] = True,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="Of the networks: float32, or mixed_bfloat16, faster on hardware that has it."
+        ),
+    ] = "float32",
     jobs: Annotated[
         int, typer.Option(min=1, help="Cells to run at a time, each with its share of the cores.")
     ] = 1,
@@ -193,7 +199,7 @@ def reproduce(
 ):
     """Make a table or figure of the paper: run what is missing, print it beside the paper's.
 
-    For supervised and figure1 only --budget, --dir and --configs matter.
+    For supervised and figure1 only --budget, --precision, --dir and --configs matter.
     """
     with quiet_tensorflow():
         from tfssl import reproduce as module
@@ -204,13 +210,18 @@ def reproduce(
         f"--budget must be one of {', '.join(module.BUDGETS)}",
         budget=budget,
     )
+    expect(
+        precision in module.PRECISIONS,
+        f"--precision must be one of {', '.join(module.PRECISIONS)}",
+        precision=precision,
+    )
     if what == "supervised":
-        result = module.run_supervised(folder, configs, budget, console.print)
+        result = module.run_supervised(folder, configs, budget, precision, console.print)
         print_likelihood(result["likelihood"])
         console.print("the paper's error by Bayes' rule: 0.96%")
         return
     if what == "figure1":
-        for path in module.run_figure1(folder, configs, budget, console.print):
+        for path in module.run_figure1(folder, configs, budget, precision, console.print):
             console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
         return
     plan = module.Reproduction(
@@ -222,6 +233,7 @@ def reproduce(
         splits,
         budget,
         validation,
+        precision,
     )
     results = plan.run(console.print, jobs)
     console.print(module.terminal_table(plan.table, results))

@@ -197,9 +197,10 @@ class Bernoulli(DistributionLayer):
         return tfd.Independent(tfd.Bernoulli(logits=self(features), dtype=tf.float32), 1)
 
     def log_prob(self, features, x):
-        # The same value from fewer passes over memory.
+        # The same value from fewer passes over memory; a sum over pixels can leave float16's range.
+        features = tf.cast(features, tf.float32) if features.dtype == tf.float16 else features
         kernel, bias = (tf.convert_to_tensor(w) for w in (self.linear.kernel, self.linear.bias))
-        return fused.bernoulli_log_prob(tf.cast(features, tf.float32), kernel, bias, x)
+        return fused.bernoulli_log_prob(features, kernel, bias, x)
 
 
 @keras.saving.register_keras_serializable(PACKAGE)

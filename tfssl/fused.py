@@ -62,12 +62,15 @@ def softplus(a, b):
 
 @_one_loop
 def _bernoulli(products, bias, x):
-    """sum_d (x_d l_d - softplus(l_d)) with l = products + b; and its gradient, x - sigmoid(l)."""
-    logits = products + bias
+    """sum_d (x_d l_d - softplus(l_d)) with l = products + b; and its gradient, x - sigmoid(l).
+
+    The first is float32, the gradient of the products' type.
+    """
+    logits = tf.cast(products, tf.float32) + bias
     decay = tf.exp(-tf.abs(logits))
     on_probability = tf.where(logits > 0.0, 1.0, decay) / (1.0 + decay)
     terms = x * logits - tf.nn.relu(logits) - tf.math.log(1.0 + decay)
-    return tf.reduce_sum(terms, axis=-1), x - on_probability
+    return tf.reduce_sum(terms, axis=-1), tf.cast(x - on_probability, products.dtype)
 
 
 @tf.custom_gradient
@@ -85,16 +88,18 @@ def bernoulli_log_prob(features, kernel, bias, x):
     Returns:
       log_p_x: [...].
     """
-    log_p_x, residual = _bernoulli(tf.tensordot(features, kernel, 1), bias, x)
+    dtype = features.dtype
+    factor = tf.cast(kernel, dtype)
+    log_p_x, residual = _bernoulli(tf.tensordot(features, factor, 1), bias, x)
 
     def gradient(upstream):
         # A row's weight is applied to its H features, which are fewer than its D residuals.
-        weight = upstream[..., tf.newaxis]
+        weight = tf.cast(upstream, dtype)[..., tf.newaxis]
         rows = tf.reshape(residual, [-1, kernel.shape[1]])
         weighted = tf.reshape(weight * features, [-1, kernel.shape[0]])
-        d_features = weight * tf.tensordot(residual, kernel, [[-1], [1]])
+        d_features = weight * tf.tensordot(residual, factor, [[-1], [1]])
         d_kernel = tf.matmul(weighted, rows, transpose_a=True)
-        d_bias = tf.linalg.matvec(rows, tf.reshape(upstream, [-1]), transpose_a=True)
-        return d_features, d_kernel, d_bias, None
+        d_bias = tf.linalg.matvec(rows, tf.reshape(weight, [-1]), transpose_a=True)
+        return d_features, tf.cast(d_kernel, kernel.dtype), tf.cast(d_bias, bias.dtype), None
 
     return log_p_x, gradient

@@ -16,11 +16,10 @@ from tfssl.config import M2Settings, load_settings, with_changes
 from tfssl.errors import expect
 from tfssl.experiment import Experiment
 
+PRECISIONS = ("float32", "mixed_bfloat16")
+
 BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""
-
-# Of every step: a fifth of the labels, at most so many.
-MAX_LABELLED_ROWS = 100
 
 METHODS = {
     **baselines.NAMES,
@@ -105,6 +104,7 @@ class Reproduction:
       budget: "full", or "quick" for a tenth of the epochs.
       validation: whether to hold out the validation points of the settings; without them they
         join the unlabelled points, and no label but those of the split is used.
+      precision: `device.precision` of the networks.
     """
 
     table: PaperTable
@@ -115,6 +115,7 @@ class Reproduction:
     splits: int | None = None
     budget: str = "full"
     validation: bool = True
+    precision: str = "float32"
 
     def __post_init__(self):
         for name, known in (
@@ -192,10 +193,8 @@ class Reproduction:
             seed=split,
             data=data,
             m1={"epochs": _epochs(settings.m1, self.budget), **shared},
-            m2={
-                "epochs": _epochs(settings.m2, self.budget),
-                "labelled_batch_size": min(MAX_LABELLED_ROWS, labels // 5),
-            },
+            m2={"epochs": _epochs(settings.m2, self.budget)},
+            device={"precision": self.precision},
         )
 
     def _name(self, *parts):
@@ -206,14 +205,14 @@ class Reproduction:
         return self.folder / "runs" / name
 
 
-def run_supervised(folder, configs, budget="full", report=print):
+def run_supervised(folder, configs, budget="full", precision="float32", report=print):
     """M2 with every label of MNIST, classified by q(y|x) and by Bayes' rule: its result.
 
     Args:
-      folder, configs, budget: as in `Reproduction`.
+      folder, configs, budget, precision: as in `Reproduction`.
       report: called with a line of text when the cell is done.
     """
-    settings, name = _all_labels(configs, "mnist", budget), f"mnist_m2_all_{budget}"
+    settings, name = _all_labels(configs, "mnist", budget, precision), f"mnist_m2_all_{budget}"
     record = {"method": "m2_all", "split": 0, "budget": budget}
     work = functools.partial(
         _run_with_likelihood, settings, folder / "runs" / name, record, num_samples=100
@@ -222,7 +221,7 @@ def run_supervised(folder, configs, budget="full", report=print):
     return cells.run_cells([cell], folder / "results", report)[0]
 
 
-def run_figure1(folder, configs, budget="full", report=print):
+def run_figure1(folder, configs, budget="full", precision="float32", report=print):
     """The pictures of figure 1, from runs that are trained if they are not there: their paths.
 
     All by M2 with all labels: (a) with two latent dimensions and (b) that of `run_supervised` on
@@ -230,11 +229,11 @@ def run_figure1(folder, configs, budget="full", report=print):
     """
     from tfssl import gallery
 
-    mnist = _all_labels(configs, "mnist", budget)
+    mnist = _all_labels(configs, "mnist", budget, precision)
     parts = {
         "1a": ("mnist_m2_plane", with_changes(mnist, m2={"latent_dim": 2})),
         "1b": ("mnist_m2_all", mnist),
-        "1c": ("svhn_m2_all", _all_labels(configs, "svhn", budget)),
+        "1c": ("svhn_m2_all", _all_labels(configs, "svhn", budget, precision)),
     }
     written = []
     for part, (name, settings) in parts.items():
@@ -246,9 +245,10 @@ def run_figure1(folder, configs, budget="full", report=print):
     return written
 
 
-def _all_labels(configs, data, budget):
+def _all_labels(configs, data, budget, precision):
     settings = load_settings(configs / f"{data}_m2_all.toml")
-    return with_changes(settings, m2={"epochs": _epochs(settings.m2, budget)})
+    epochs = _epochs(settings.m2, budget)
+    return with_changes(settings, m2={"epochs": epochs}, device={"precision": precision})
 
 
 def _epochs(settings, budget):

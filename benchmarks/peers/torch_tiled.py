@@ -17,9 +17,9 @@ from benchmarks.peers.torch_networks import (
 )
 
 
-def make(case, weights, data, compile=False):
-    """The implementation; `compile` puts the loss through torch.compile."""
-    return TorchTiled(case, weights, data, compile)
+def make(case, weights, data, compile=False, bfloat16=False):
+    """The implementation; `compile` puts the loss through torch.compile, `bfloat16` casts."""
+    return TorchTiled(case, weights, data, compile, bfloat16)
 
 
 def joined(x, y):
@@ -101,8 +101,9 @@ class M2(M1):
 class TorchTiled:
     """`loss` at the present weights on given noise, and `step`."""
 
-    def __init__(self, case, weights, data, compile):
+    def __init__(self, case, weights, data, compile, bfloat16):
         torch.manual_seed(0)
+        self.precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=bfloat16)
         self.case = case
         self.data = tensors(data)
         self.model = {"m1": M1, "m2": M2}[case.model](case, weights)
@@ -114,10 +115,11 @@ class TorchTiled:
         batch = {**self.data, **tensors(noise)}
         prior = weight_prior(self.model).item() if self.case.model == "m2" else 0.0
         # The first goes through what `step` differentiates, so a compiled loss is compared too.
-        return {
-            "loss": self.objective(batch).item() + prior,
-            "loss_sampled_kl": self.model(batch, sampled_kl=True).item() + prior,
-        }
+        with self.precision():
+            return {
+                "loss": self.objective(batch).item() + prior,
+                "loss_sampled_kl": self.model(batch, sampled_kl=True).item() + prior,
+            }
 
     def step(self):
         batch = dict(self.data)
@@ -125,5 +127,7 @@ class TorchTiled:
             batch[f"x_{part}"] = observe(self.data, part)
             batch[f"epsilon_{part}"] = torch.randn(rows, self.case.latent_dim)
         self.optimiser.zero_grad()
-        self.objective(batch).backward()
+        with self.precision():
+            loss = self.objective(batch)
+        loss.backward()
         self.optimiser.step()

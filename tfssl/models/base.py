@@ -96,8 +96,8 @@ class GenerativeModel(keras.Model):
         return [self._means]
 
     def without_optimizer(self):
-        """An uncompiled copy: what to keep of a trained model."""
-        copy = type(self).from_config(self.get_config())
+        """What to keep of a trained model: an uncompiled copy, in float32 as its weights are."""
+        copy = type(self).from_config({**self.get_config(), "dtype": "float32"})
         copy.set_weights(self.get_weights())
         return copy
 

@@ -122,6 +122,10 @@ class StackedM1M2(GenerativeModel):
     def prior_z2(self):
         return self.m2.prior_z
 
+    def without_optimizer(self):
+        parts = (part.without_optimizer() for part in (self.m1, self.m2))
+        return type(self)(*parts, self.active)
+
     def features(self, x):
         """The parameters of q(z1|x) for the active dimensions, [..., 2 D]: [loc | scale]."""
         q_z1 = self.m1.encode(x).distribution
