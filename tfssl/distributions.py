@@ -2,7 +2,7 @@
 
 `layer(features)` returns plain tensors, so a layer works on symbolic inputs and in exported graphs;
 `layer.distribution(features)` returns the `tfd.Distribution` that the paper's equations speak of.
-Distributions are computed in float32 whatever the precision of the networks before them.
+Densities are computed in float32 whatever the precision of the networks before them.
 
 For the likelihoods of images, x is an intensity in [0, 1].
 """

@@ -35,14 +35,16 @@ def _softplus(a, b):
     # max(s, 0) + log(1 + exp(-|s|)) to the bit, without max and unary minus: a converter for
     # devices would merge the first into the product before it, which is then computed twice, and
     # has no 16-bit version of the second.
-    total = a + b
+    total = tf.cast(a, tf.float32) + tf.cast(b, tf.float32)
     twice_positive = total + tf.abs(total)
-    return 0.5 * twice_positive + tf.math.log(1.0 + tf.exp(total - twice_positive))
+    value = 0.5 * twice_positive + tf.math.log(1.0 + tf.exp(total - twice_positive))
+    return tf.cast(value, a.dtype)
 
 
 @_one_loop
 def _softplus_gradient(upstream, a, b):
-    return upstream * tf.sigmoid(a + b)
+    total = tf.cast(a, tf.float32) + tf.cast(b, tf.float32)
+    return upstream * tf.cast(tf.sigmoid(total), upstream.dtype)
 
 
 @tf.custom_gradient
