@@ -181,5 +181,8 @@ def test_the_papers_tables_have_their_settings(name, request):
     folder = request.config.rootpath / "configs"
     whole = reproduce.Reproduction(table, folder, folder)
     assert all(cell.title.startswith(table.title) for cell in whole.cells())
+    # M1 is trained once, so the settings for any number of labels must ask for the same.
+    m1 = [whole.settings("m1_tsvm", labels, 0).m1 for labels in table.labels]
+    assert m1 == m1[:1] * len(m1)
     for model in ("m1m2", *(("m2",) if "m2" in table.published else ())):
         assert load_settings(folder / f"{table.data}_{model}.toml").model == model
