@@ -123,8 +123,8 @@ class StackedM1M2(GenerativeModel):
         return self.m2.prior_z
 
     def without_optimizer(self):
-        parts = (part.without_optimizer() for part in (self.m1, self.m2))
-        return type(self)(*parts, self.active)
+        m1, m2 = self.m1.without_optimizer(), self.m2.without_optimizer()
+        return type(self)(m1, m2, self.active)
 
     def features(self, x):
         """The parameters of q(z1|x) for the active dimensions, [..., 2 D]: [loc | scale]."""
