@@ -7,16 +7,17 @@ data set and shared; the splits then have the same validation points and differ 
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from rich.table import Table
 
 from tfssl import baselines, cells, evaluation, runs
-from tfssl.config import M2Settings, load_settings, with_changes
+from tfssl.config import DeviceSettings, M2Settings, load_settings, with_changes
 from tfssl.errors import expect
 from tfssl.experiment import Experiment
 
-PRECISIONS = ("float32", "mixed_bfloat16")
+PRECISIONS = get_args(DeviceSettings.model_fields["precision"].annotation)
 
 BUDGETS = {"full": 1, "quick": 10}
 """What the epochs of the settings are divided by."""

@@ -23,9 +23,9 @@ def make_m2(likelihood="gaussian", **kwargs):
     return M2(D, K, likelihood=likelihood, **{**sizes, **kwargs})
 
 
-def make_stack(active=(0, 2, 3)):
-    m1 = M1(D, Z, (H,), likelihood="gaussian", seed=1)
-    m2 = LatentM2(len(active), K, 10, 90, 2, (H,), likelihood="gaussian", seed=1)
+def make_stack(active=(0, 2, 3), **kwargs):
+    m1 = M1(D, Z, (H,), likelihood="gaussian", seed=1, **kwargs)
+    m2 = LatentM2(len(active), K, 10, 90, 2, (H,), likelihood="gaussian", seed=1, **kwargs)
     return StackedM1M2(m1, m2, list(active))
 
 
@@ -366,6 +366,15 @@ def test_mixed_precision_gives_nearly_the_same_losses(precision, rng):
     mixed = make_m2(dtype=precision).batch_losses(batch, SEED, training=True)
     assert mixed["loss"].dtype == tf.float32
     np.testing.assert_allclose(mixed["loss"], exact["loss"], rtol=0.02)
+
+
+def test_what_is_kept_of_a_stack_is_float32_and_frozen():
+    trained = make_stack(dtype="mixed_bfloat16")
+    kept = trained.without_optimizer()
+    assert {part.encoder.compute_dtype for part in (kept.m1, kept.m2)} == {"float32"}
+    assert (kept.active, kept.m1.trainable) == (trained.active, False)
+    for got, want in zip(kept.get_weights(), trained.get_weights(), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize(
