@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from sklearn.datasets import load_digits
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from tfssl import classifiers
@@ -42,6 +43,16 @@ def test_a_linear_transductive_svm():
     classifier, x = fitted(TransductiveSVM(kernel="linear"), 3)
     found = tf.nn.softmax(classifier_graph(classifier)(tf.constant(x))).numpy()
     np.testing.assert_allclose(found, classifiers.probabilities(classifier, x), atol=TOLERANCE)
+
+
+def test_a_nearest_neighbour_by_either_distance():
+    """By angles, as for M1's features, the length of x is of no matter; by Euclid's it is."""
+    for metric, lengths_matter in (("cosine", False), ("euclidean", True)):
+        classifier, x = fitted(KNeighborsClassifier(1, algorithm="brute", metric=metric), 10)
+        graph = classifier_graph(classifier)
+        found, of_half = (graph(tf.constant(c * x)).numpy().argmax(axis=1) for c in (1.0, 0.5))
+        np.testing.assert_array_equal(found, classifier.predict(x))
+        assert (found != of_half).any() == lengths_matter
 
 
 def test_the_kernel_needs_float64():

@@ -19,7 +19,8 @@ def make_classifier(name, seed=0):
     if name == "knn":
         from sklearn.neighbors import KNeighborsClassifier
 
-        return KNeighborsClassifier(n_neighbors=1, algorithm="brute")
+        # By angles: better than by Euclid's distance on validation points of MNIST and of SVHN.
+        return KNeighborsClassifier(n_neighbors=1, algorithm="brute", metric="cosine")
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(max_iter=1000)

@@ -73,8 +73,13 @@ def _svc(classifier, dtype):
 
 def _nearest_neighbour(classifier, dtype):
     """The class of the nearest point has the probability 1: a score of 0, the others -inf."""
+    from sklearn.preprocessing import normalize
+
     points = classifier._fit_X.astype(np.float64)
-    centres, squares = _variable(points.T, dtype), _variable((points**2).sum(axis=1), dtype)
+    squares = (points**2).sum(axis=1)
+    if classifier.metric == "cosine":  # Euclid's order among unit vectors, whatever the length of x
+        points, squares = normalize(points), np.ones(len(points))
+    centres, squares = _variable(points.T, dtype), _variable(squares, dtype)
     label = _variable(classifier._y, tf.int32)
     num_classes = len(classifier.classes_)
 
