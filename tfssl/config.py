@@ -85,7 +85,7 @@ class M1Settings(FitSettings):
     """The share of training in which the weight of the KL term rises from 0 to 1: more latent
     dimensions stay in use."""
     classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
-    """The classifier on M1's features (model = "m1")."""
+    """The classifier on M1's features (model = "m1"); knn is the nearest by angle."""
     run: str | None = None
     """Folder of a finished run whose M1 is used instead of training one."""
 
