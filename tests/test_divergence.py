@@ -88,12 +88,13 @@ def test_the_last_good_checkpoint_is_kept_and_goes_on(tmp_path, monkeypatch):
     steps = 7  # of an epoch: 1297 points
     sound = pipelines.unlabelled
 
-    def spoilt(x, rows, seed, transform, start_step):
+    def spoilt(x, rows, seed, transform, start_step, max_shift):
         def spoil(step, batch):
             bad = tf.where(start_step + step == 2 * steps + 2, np.nan, 0.0)
             return {"unlabelled": batch["unlabelled"] + tf.cast(bad, tf.float32)}
 
-        return sound(x, rows, seed, transform, start_step).enumerate().map(spoil)
+        batches = sound(x, rows, seed, transform, start_step, max_shift)
+        return batches.enumerate().map(spoil)
 
     monkeypatch.setattr(pipelines, "unlabelled", spoilt)
     run_dir = tmp_path / "run"

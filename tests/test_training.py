@@ -15,6 +15,7 @@ from tfssl import runs, trainer, training
 from tfssl.config import load_settings
 from tfssl.divergence import DivergenceError
 from tfssl.errors import InputError
+from tfssl.experiment import Experiment
 
 SMALL = [
     "m1.epochs=2",
@@ -185,6 +186,28 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
         np.testing.assert_array_equal(a, b)
     assert resumed.folder.read_json("history.json") == whole.folder.read_json("history.json")
     assert resumed.folder.read_json("metrics.json") == whole.folder.read_json("metrics.json")
+
+
+@pytest.mark.parametrize("model", ["m1", "m2", "m1m2"])
+def test_moved_images_train_another_model_that_is_measured_on_unmoved_ones(model, tmp_path):
+    still, moved = (
+        training.train(small(f"model={model}", "m1.classifier=svm", shift), tmp_path / shift)
+        for shift in ("data.max_shift=0", "data.max_shift=1")
+    )
+    weights = zip(still.model.get_weights(), moved.model.get_weights(), strict=True)
+    assert any(np.any(a != b) for a, b in weights)
+    experiment = Experiment.prepare(moved.settings)
+    measured = training.evaluate_experiment(experiment, moved.model, moved.classifier)
+    assert measured["test"] == moved.folder.read_json("metrics.json")["test"]
+
+
+def test_only_images_can_be_moved_and_only_within_their_sides(tmp_path):
+    table = tmp_path / "table.npz"
+    np.savez(table, x=np.random.default_rng(0).random((200, 4)), y=np.arange(200) % 2)
+    others = ["likelihood=gaussian", f"data.name={table}", "data.num_test=20"]
+    for overrides in (["data.max_shift=8"], ["data.max_shift=1", *others]):
+        with pytest.raises(InputError, match="max_shift moves images: it must be smaller"):
+            Experiment.prepare(small(*overrides))
 
 
 def test_the_weights_of_the_lowest_validation_error_are_measured_too(tmp_path):

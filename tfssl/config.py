@@ -53,6 +53,9 @@ class DataSettings(Section):
     such splits differ in their labels only, and can share an M1."""
     downsample: Positive = 1
     """Images are averaged over square blocks of pixels of this side."""
+    max_shift: Annotated[int, Field(ge=0)] = 0
+    """Training moves every image by up to this many pixels up, down and sideways, anew at every
+    step: for images whose class does not depend on where exactly it is."""
     whitening: Positive | Annotated[float, Field(gt=0, lt=1)] | None = None
     """The principal components of x instead of x: how many to keep, such as 600, or which share of
     the variance, such as 0.999. For likelihood = "gaussian" each is scaled to unit variance, for

@@ -39,6 +39,7 @@ class Experiment:
             data.split_seed,
             data.validation_seed,
         )
+        _check_shift(data.max_shift, source)
         x_train = parts.x_train
         preprocessing = preprocessing or Preprocessing.fit(
             x_train, source.levels, settings.likelihood, data.whitening, data.downsample
@@ -88,3 +89,14 @@ class Experiment:
         # One more of each than there are: a few labels do not tell a rare class from an absent one.
         counts = np.bincount(self.split.label, minlength=self.source.num_classes) + 1
         return (counts / counts.sum()).tolist()
+
+
+def _check_shift(max_shift, source):
+    """Fail unless there are images, and something of each stays in place."""
+    if max_shift:
+        expect(
+            source.image_shape is not None and max_shift < min(source.image_shape[:2]),
+            "data.max_shift moves images: it must be smaller than their sides, 0 for other data",
+            max_shift=max_shift,
+            shape=source.x.shape[1:],
+        )

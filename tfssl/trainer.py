@@ -87,7 +87,9 @@ class Trainer:
 
         def batches(start_step):
             rows = devices.per_replica(settings.m1.batch_size, self.strategy, "m1.batch_size")
-            return pipelines.unlabelled(x, rows, settings.seed, transform, start_step)
+            return pipelines.unlabelled(
+                x, rows, settings.seed, transform, start_step, settings.data.max_shift
+            )
 
         epoch = plan_epoch(len(x), settings.m1.batch_size)
         m1.kl_warmup_steps = settings.m1.kl_warmup * settings.m1.epochs * epoch[0]
@@ -101,13 +103,14 @@ class Trainer:
         """What is left to do with a batch of `stored` inputs, or None."""
         x, preprocessing = self.experiment.split.x_unlabelled, self.experiment.preprocessing
         compact = x.dtype == np.uint8 and preprocessing.whitening is None
-        return preprocessing if compact or isinstance(x, Rows) else None
+        waiting = compact or isinstance(x, Rows) or self.settings.data.max_shift > 0
+        return preprocessing if waiting else None
 
     def stored(self, x):
         """Training inputs as they wait: on disk, as compact images, or as what the model sees.
 
-        To whiten every batch anew would take longer than to learn from it; only inputs that do not
-        fit into memory are.
+        To whiten every batch anew takes long; only inputs that do not fit into memory, and images
+        that are moved at every step, are.
         """
         return self.apply(lambda x: x, x) if self.transform is None else x
 
@@ -127,14 +130,18 @@ class Trainer:
         return m2
 
     def train_stack(self, m1):
-        """M2 on q(z1|x) of a trained M1, computed once: it does not change any more."""
+        """M2 on q(z1|x) of a trained M1, computed once unless x itself changes at every step."""
         latents = self.apply(m1.latents, self.experiment.split.x_train)
         active = active_dimensions(latents, self.settings.m2.active_threshold)
         with self.strategy.scope():
             noise_scale = self.settings.m2.noise_scale
             m2 = self.make_m2(LatentM2, len(active), "gaussian", noise_scale=noise_scale)
             stack = StackedM1M2(m1, m2, active)
-        self.fit_m2(m2, stack, lambda x: self.apply(stack.features, x), None)
+        if self.settings.data.max_shift:
+            preprocessing = self.experiment.preprocessing
+            self.fit_m2(m2, stack, lambda x: x, lambda x: stack.features(preprocessing(x)))
+        else:
+            self.fit_m2(m2, stack, lambda x: self.apply(stack.features, x), None)
         return stack
 
     def make_m2(self, cls, input_dim, likelihood, **options):
@@ -167,7 +174,7 @@ class Trainer:
             for size in (settings.labelled_batch_size, settings.batch_size)
         ]
 
-        def batches(start_step):
+        def batches(start_step, unlabelled=unlabelled):
             return pipelines.semi_supervised(
                 labelled,
                 unlabelled,
@@ -176,16 +183,12 @@ class Trainer:
                 self.settings.seed,
                 transform,
                 start_step,
-            )
-
-        def supervised_batches():
-            return pipelines.semi_supervised(
-                labelled, None, m2.num_classes, batch_sizes, self.settings.seed, transform
+                self.settings.data.max_shift,
             )
 
         chance = self.chance(m2, labelled[0], transform)
         if settings.supervised_steps and not self.has_checkpoint("m2"):
-            self.warm_start(m2, supervised_batches(), chance)
+            self.warm_start(m2, batches(0, unlabelled=None), chance)
         validation = None
         if len(parts.x_validation):
             validation = self.validation(stored(parts.x_validation), settings, transform)

@@ -80,6 +80,30 @@ def test_transform_is_applied_and_uint8_is_kept_until_then():
     np.testing.assert_array_equal(batch["unlabelled"], 1.0)
 
 
+def test_images_are_moved_anew_at_every_step_and_a_later_start_moves_them_alike():
+    images = np.random.default_rng(0).random((3, 8, 8), np.float32)
+
+    def batches(start_step, count):
+        dataset = pipelines.semi_supervised(
+            (images, np.arange(3)), images, 3, (3, 3), 0, start_step=start_step, max_shift=2
+        )
+        return [(b["labelled"][0].numpy(), b["unlabelled"].numpy()) for b in dataset.take(count)]
+
+    whole = batches(0, 6)
+    np.testing.assert_array_equal(batches(4, 2), whole[4:])
+    seen = {image.tobytes() for step in whole for part in step for image in part}
+    assert len(seen) > 20  # of 36 that were given; there are 25 moves of each of 3 images
+
+
+def test_moved_images_keep_their_labels():
+    levels = np.arange(6, dtype=np.float32)
+    images = np.broadcast_to(levels[:, np.newaxis, np.newaxis], (6, 4, 4))  # the same everywhere
+    dataset = pipelines.semi_supervised((images, np.arange(6)), None, 6, (4, 0), 0, max_shift=1)
+    for batch in dataset.take(5):
+        x, y = (part.numpy() for part in batch["labelled"])
+        np.testing.assert_array_equal(y, np.eye(6)[x[:, 0, 0].astype(int)])
+
+
 def test_evaluation_is_one_pass_in_order_with_the_remainder():
     x = np.arange(11, dtype=np.float32)[:, np.newaxis]
     batches = list(pipelines.evaluation(x, np.arange(11) % 2, 2, batch_size=4))

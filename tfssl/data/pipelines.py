@@ -3,8 +3,8 @@
 A set is read as an endless stream of permutations, one per pass, cut into full batches: nothing is
 dropped, any number of examples works, and all batches have one static shape. The order is a pure
 function of (seed, pass), so `start_step` continues an interrupted run with exactly the batches it
-would have seen. Rows are gathered a batch at a time, which is much faster than one by one, and keep
-their compact dtype until then.
+would have seen; random shifts of images are one of (seed, step). Rows are gathered a batch at a
+time, which is much faster than one by one, and keep their compact dtype until then.
 """
 
 import math
@@ -13,9 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfssl.data.rows import Rows
+from tfssl.data.shifts import shift_at_random
 from tfssl.errors import expect
 
-# Two streams of one run must not be shuffled alike.
+# Two streams of one run must not be shuffled or shifted alike.
 LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
 
 # Nothing here is left to tune, and tuning every pass as if it were new takes longer and longer.
@@ -28,19 +29,21 @@ def steps_per_epoch(num_unlabelled, batch_size):
     return math.ceil(num_unlabelled / batch_size)
 
 
-def unlabelled(x, batch_size, seed, transform=None, start_step=0):
+def unlabelled(x, batch_size, seed, transform=None, start_step=0, max_shift=0):
     """Endless batches {"unlabelled": x}, for M1.
 
     Args:
       x: [N, ...] array or `Rows`.
       batch_size: rows per batch.
-      seed: seed of the order.
+      seed: seed of the order and of the shifts.
       transform: applied to each gathered x, e.g. `Preprocessing`.
       start_step: the first batch to give.
+      max_shift: by how many pixels to move each image at most, before `transform`.
     """
-    rows = _shuffled_rows(len(x), batch_size, (seed, UNLABELLED_STREAM), start_step)
-    gather, transform = _gatherer(x), transform or _as_float
-    return rows.map(lambda i: {"unlabelled": transform(gather(i))}).prefetch(2)
+    stream = (seed, UNLABELLED_STREAM)
+    rows = _shuffled_rows(len(x), batch_size, stream, start_step)
+    inputs = _inputs(x, transform, stream, max_shift)
+    return rows.map(lambda step, i: {"unlabelled": inputs(step, i)}).prefetch(2)
 
 
 def semi_supervised(
@@ -51,6 +54,7 @@ def semi_supervised(
     seed,
     transform=None,
     start_step=0,
+    max_shift=0,
 ):
     """Endless batches {"labelled": (x, y), "unlabelled": x}, y one-hot.
 
@@ -59,29 +63,29 @@ def semi_supervised(
       unlabelled: x, [N_u, ...] array or `Rows`, or None to train on labels alone.
       num_classes: K.
       batch_sizes: rows (labelled, unlabelled) per batch.
-      seed: seed of the order.
+      seed: seed of the order and of the shifts.
       transform: applied to each gathered x, e.g. `Preprocessing`.
       start_step: the first batch to give.
+      max_shift: by how many pixels to move each image at most, before `transform`.
     """
-    transform = transform or _as_float
-    gather_labelled, labels = _gatherer(labelled[0]), tf.constant(labelled[1])
+    x, labels = labelled[0], tf.constant(labelled[1])
+    stream = (seed, LABELLED_STREAM)
+    rows = _shuffled_rows(len(labels), batch_sizes[0], stream, start_step)
+    labelled_inputs = _inputs(x, transform, stream, max_shift)
 
-    def labelled_part(i):
-        y = tf.one_hot(tf.gather(labels, i), num_classes)
-        return transform(gather_labelled(i)), y
+    def labelled_part(step, i):
+        return labelled_inputs(step, i), tf.one_hot(tf.gather(labels, i), num_classes)
 
-    rows = _shuffled_rows(len(labels), batch_sizes[0], (seed, LABELLED_STREAM), start_step)
     if unlabelled is None:
-        return rows.map(lambda i: {"labelled": labelled_part(i)}).prefetch(2)
-    gather_unlabelled = _gatherer(unlabelled)
-    more_rows = _shuffled_rows(
-        len(unlabelled), batch_sizes[1], (seed, UNLABELLED_STREAM), start_step
-    )
+        return rows.map(lambda step, i: {"labelled": labelled_part(step, i)}).prefetch(2)
+    stream = (seed, UNLABELLED_STREAM)
+    more_rows = _shuffled_rows(len(unlabelled), batch_sizes[1], stream, start_step)
+    unlabelled_inputs = _inputs(unlabelled, transform, stream, max_shift)
 
-    def batch(i, j):
+    def batch(labelled_rows, unlabelled_rows):
         return {
-            "labelled": labelled_part(i),
-            "unlabelled": transform(gather_unlabelled(j)),
+            "labelled": labelled_part(*labelled_rows),
+            "unlabelled": unlabelled_inputs(*unlabelled_rows),
         }
 
     return tf.data.Dataset.zip(rows, more_rows).map(batch).prefetch(2)
@@ -111,23 +115,41 @@ def _gatherer(x):
     return read
 
 
+def _inputs(x, transform, stream, max_shift):
+    """(step, row numbers) -> what the model is given of these rows of x at this step."""
+    gather, transform, seed = _gatherer(x), transform or _as_float, _seed_of(stream)
+
+    def inputs(step, i):
+        rows = gather(i)
+        if max_shift:
+            rows = shift_at_random(rows, max_shift, tf.stack([seed, step]))
+        return transform(rows)
+
+    return inputs
+
+
 def _as_float(x):
     return tf.cast(x, tf.float32)
 
 
 def _shuffled_rows(count, batch_size, stream, start_step):
-    """Endless batches of row indices, [batch_size]: permutation after permutation of `count`."""
+    """Endless (step, row numbers [batch_size]): permutation after permutation of `count`."""
     expect(count > 0, "a training set must not be empty", count=count)
     expect(batch_size > 0, "`batch_size` must be positive", batch_size=batch_size)
     first_pass, skipped = divmod(start_step * batch_size, count)
-    seed = np.random.SeedSequence(stream).generate_state(1)[0] & 0x7FFFFFFF
+    seed = _seed_of(stream)
 
     def permutation(number):
         order = tf.random.experimental.stateless_shuffle(
-            tf.range(count), seed=tf.stack([tf.cast(seed, tf.int64), number])
+            tf.range(count), seed=tf.stack([seed, number])
         )
         return tf.data.Dataset.from_tensor_slices(order)
 
     passes = tf.data.Dataset.range(first_pass, np.iinfo(np.int64).max)
     rows = passes.flat_map(permutation).skip(skipped).batch(batch_size, drop_remainder=True)
-    return rows.with_options(FIXED)
+    return rows.enumerate(start_step).with_options(FIXED)
+
+
+def _seed_of(stream):
+    state = np.random.SeedSequence(stream).generate_state(1)[0]
+    return tf.constant(state & 0x7FFFFFFF, tf.int64)
