@@ -117,6 +117,13 @@ def test_all_labels_are_classified_by_bayes_rule_too(supervised, all_labels):
     assert reproduce.run_supervised(folder, all_labels, "quick") == result
 
 
+def test_without_validation_every_label_is_learned_from(supervised, all_labels):
+    folder, with_validation = supervised
+    result = reproduce.run_supervised(folder, all_labels, "quick", validation=False)
+    assert result["labels"] == {"training": 1797 - 500, "model_selection": 0}
+    assert reproduce.run_supervised(folder, all_labels, "quick") == with_validation
+
+
 def test_figure_1_has_its_three_parts(supervised, all_labels):
     folder, _ = supervised
     lines = []

@@ -199,7 +199,8 @@ def reproduce(
 ):
     """Make a table or figure of the paper: run what is missing, print it beside the paper's.
 
-    For supervised and figure1 only --budget, --precision, --dir and --configs matter.
+    For supervised and figure1 --labels, --models, --splits and --jobs do not matter, nor
+    --no-validation for figure1.
     """
     with quiet_tensorflow():
         from tfssl import reproduce as module
@@ -216,7 +217,9 @@ def reproduce(
         precision=precision,
     )
     if what == "supervised":
-        result = module.run_supervised(folder, configs, budget, precision, console.print)
+        result = module.run_supervised(
+            folder, configs, budget, validation, precision, console.print
+        )
         print_likelihood(result["likelihood"])
         console.print("the paper's error by Bayes' rule: 0.96%")
         return

@@ -87,7 +87,7 @@ TABLES = {
 
 def default_splits(method, labels):
     """How many splits a cell of the table averages over."""
-    if method == "m1_m2" and labels == 100:
+    if method in ("m2", "m1_m2") and labels == 100:
         return 5
     return 2 if method == "m2" else 3
 
@@ -199,21 +199,27 @@ class Reproduction:
         )
 
     def _name(self, *parts):
-        mode = () if self.validation else ("no_validation",)
-        return "_".join((self.table.data, *parts, *mode, self.budget))
+        return _cell_name(self.table.data, *parts, validation=self.validation, budget=self.budget)
 
     def _run_dir(self, name):
         return self.folder / "runs" / name
 
 
-def run_supervised(folder, configs, budget="full", precision="float32", report=print):
+def run_supervised(
+    folder, configs, budget="full", validation=True, precision="float32", report=print
+):
     """M2 with every label of MNIST, classified by q(y|x) and by Bayes' rule: its result.
 
     Args:
       folder, configs, budget, precision: as in `Reproduction`.
+      validation: whether to hold out the validation points of the settings; without them their
+        labels are learned from like all others.
       report: called with a line of text when the cell is done.
     """
-    settings, name = _all_labels(configs, "mnist", budget, precision), f"mnist_m2_all_{budget}"
+    settings = _all_labels(configs, "mnist", budget, precision)
+    if not validation:
+        settings = with_changes(settings, data={"num_validation": 0})
+    name = _cell_name("mnist", "m2_all", validation=validation, budget=budget)
     record = {"method": "m2_all", "split": 0, "budget": budget}
     work = functools.partial(
         _run_with_likelihood, settings, folder / "runs" / name, record, num_samples=100
@@ -250,6 +256,10 @@ def _all_labels(configs, data, budget, precision):
     settings = load_settings(configs / f"{data}_m2_all.toml")
     epochs = _epochs(settings.m2, budget)
     return with_changes(settings, m2={"epochs": epochs}, device={"precision": precision})
+
+
+def _cell_name(*parts, validation, budget):
+    return "_".join((*parts, *(() if validation else ("no_validation",)), budget))
 
 
 def _epochs(settings, budget):
