@@ -22,7 +22,7 @@ test-browser: $(VENV)/installed
 bench: $(VENV)/installed .venv-peers/installed
 	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
 	$(BIN)/python -m benchmarks.cost
-	$(BIN)/python pipelines/readme_tables.py
+	$(BIN)/python -m benchmarks.tables
 
 # Known vulnerabilities of the pinned packages: needs the network, for it asks the package index about
 # each, or with AUDIT_SERVICE=osv the database of osv.dev.

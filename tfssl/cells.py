@@ -43,7 +43,7 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
     Args:
       cells: list of `Cell`.
       folder: where the result files are.
-      report: called with a line of text per cell that is run: (cell, result) -> its last words.
+      report: called with a line of text for every cell that is run.
       jobs: processes at a time, each with its share of the cores.
       log: folder for what the cells print when several run at a time.
     """
@@ -53,6 +53,8 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
     except OSError as error:
         raise InputError(f"cannot create {folder}: {error.strerror}.") from None
     missing = [cell for cell in cells if not path_of(cell, folder).exists()]
+    if missing and log is not None and jobs > 1:
+        report(f"{len(missing)} cells to run, {jobs} at a time; their progress: tail -f {log}/*")
     started = time.monotonic()
     for done, cell in enumerate(_run_all(missing, folder, jobs, log), start=1):
         left = (time.monotonic() - started) / done * (len(missing) - done)

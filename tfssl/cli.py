@@ -174,7 +174,7 @@ def reproduce(
         str, typer.Option(metavar="A,B,...", help="Methods, such as m1_m2,m2,knn; all if left out.")
     ] = "",
     splits: Annotated[
-        int | None, typer.Option(min=1, help="How many random splits; 2 to 5 if left out.")
+        int | None, typer.Option(min=1, help="How many random splits; 3 or 5 if left out.")
     ] = None,
     budget: Annotated[str, typer.Option(help="full, or quick for a tenth of the epochs.")] = "full",
     validation: Annotated[

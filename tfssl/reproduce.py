@@ -87,9 +87,7 @@ TABLES = {
 
 def default_splits(method, labels):
     """How many splits a cell of the table averages over."""
-    if method in ("m2", "m1_m2") and labels == 100:
-        return 5
-    return 2 if method == "m2" else 3
+    return 5 if method in ("m2", "m1_m2") and labels == 100 else 3
 
 
 @dataclass(frozen=True)
