@@ -193,9 +193,10 @@ def measure_mnist(seed, steps, tiny, top_choices=(1, 2)):
 def measure_triples(seed, steps, tiny, top=10):
     rows = []
     data = triples(seed, tiny)
+    hidden_units, supervised_steps = ((10,), STEPS_PER_CALL) if tiny else ((200,), 1000)
     for choice in (None, top):
-        training = Training(data, 1000, (200,), 50, (100, 50), 1e-3, steps, seed)
-        training.start_from_labels(1000)
+        training = Training(data, 1000, hidden_units, 50, (100, 50), 1e-3, steps, seed)
+        training.start_from_labels(supervised_steps)
         supervised_error = training.error()
         seconds = training.run(steps, choice)
         rows.append(
@@ -209,15 +210,15 @@ def measure_triples(seed, steps, tiny, top=10):
     return rows
 
 
-def main():
+def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--run", choices=["mnist", "triples"], required=True)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--steps", type=int, help="default: 5000 (mnist), 200 (triples)")
-    parser.add_argument("--tiny", action="store_true", help="less data, digits for MNIST")
+    parser.add_argument("--tiny", action="store_true", help="less of everything, digits for MNIST")
     parser.add_argument("--output", type=Path, default=Path("docs/results/truncation"))
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     measure = {"mnist": measure_mnist, "triples": measure_triples}[arguments.run]
     steps = arguments.steps or {"mnist": 5000, "triples": 200}[arguments.run]
     arguments.output.mkdir(parents=True, exist_ok=True)
