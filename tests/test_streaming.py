@@ -50,7 +50,8 @@ def test_rows_read_what_they_are_asked_for(tmp_path, rng):
     np.testing.assert_array_equal(both, array[[3, 1, 2]])
 
 
-def test_batches_from_disk_are_those_from_memory(tmp_path, rng):
+@pytest.mark.parametrize("max_shift", [0, 1])
+def test_batches_from_disk_are_those_from_memory(max_shift, tmp_path, rng):
     x = rng.integers(0, 256, size=(30, 2, 2)).astype(np.uint8)
     label = np.arange(10) % 3
     mapped = on_disk(tmp_path, x)
@@ -59,7 +60,9 @@ def test_batches_from_disk_are_those_from_memory(tmp_path, rng):
         (Rows(mapped, np.arange(10)), Rows(mapped, np.arange(10, 30))),
     ]
     streams = [
-        pipelines.semi_supervised((a, label), b, 3, (4, 7), seed=1, start_step=2).take(5)
+        pipelines.semi_supervised(
+            (a, label), b, 3, (4, 7), seed=1, start_step=2, max_shift=max_shift
+        ).take(5)
         for a, b in sets
     ]
     for one, other in zip(*streams, strict=True):
