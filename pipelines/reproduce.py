@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rich import print
 
-from tfssl import reproduce
+from tfssl import paper, reproduce
 
 if __name__ == "__main__":
-    table, folder = reproduce.TABLES[sys.argv[1]], Path(sys.argv[2])
+    table, folder = paper.TABLES[sys.argv[1]], Path(sys.argv[2])
     results = reproduce.Reproduction(table, folder, Path("configs")).run()
-    print(reproduce.terminal_table(table, results))
+    print(paper.terminal_table(table, results))

@@ -1,8 +1,8 @@
-"""The paper's tables in small: which cells run, what a result holds, how the table reads."""
+"""The paper's tables in small: which cells run, and what a result holds."""
 
 import pytest
 
-from tfssl import reproduce
+from tfssl import paper, reproduce
 from tfssl.config import load_settings
 from tfssl.errors import InputError
 
@@ -21,7 +21,7 @@ hidden_units = [20]
 supervised_steps = 2
 evaluate_every = 1
 """
-TABLE = reproduce.PaperTable(
+TABLE = paper.PaperTable(
     "Table 0: digits",
     "digits",
     (20, 30),
@@ -148,29 +148,6 @@ def test_the_precision_is_a_setting_of_every_cell(configs, tmp_path):
     assert whole.settings("m1_m2", 20, 0).device.precision == "mixed_bfloat16"
 
 
-def test_the_table_reads_ours_beside_the_papers():
-    def result(method, labels, split, error):
-        test = {"error": error}
-        return {
-            "method": method,
-            "labels": {"training": labels},
-            "split": split,
-            "test": test,
-            "seconds": 4.0,
-            "training_seconds": {"m2": 3.0},
-            "selected": {"test": {"error": error / 2}},
-        }
-
-    results = [result("m2", 20, 0, 0.1), result("m2", 20, 1, 0.2), result("m1_m2", 30, 0, 0.03)]
-    header, lines = reproduce.rows(TABLE, results)
-    assert header == ["method", "20 labels", "paper", "30 labels", "paper"]
-    assert lines[1] == ["M1+TSVM", "-", "-", "-", "30.00"]
-    assert lines[2] == ["M2", "15.00 ± 63.53 (2)", "20.00", "-", "20.00"]  # t = 12.706, s.e. 5
-    assert lines[3] == ["M1+M2", "-", "10.00", "3.00 (1)", "10.00"]
-    summary = reproduce.summarise(results)["m2", 20]
-    assert (summary.selected, summary.seconds, summary.splits) == (pytest.approx(7.5), 3.0, 2)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [({"methods": ("m3",)}, "has these methods: knn"), ({"labels": (7,)}, "has these labels: 20")],
@@ -180,9 +157,9 @@ def test_unknown_rows_and_columns_are_explained(options, message, configs, tmp_p
         plan(tmp_path, configs, **options)
 
 
-@pytest.mark.parametrize("name", reproduce.TABLES)
+@pytest.mark.parametrize("name", paper.TABLES)
 def test_the_papers_tables_have_their_settings(name, request):
-    table = reproduce.TABLES[name]
+    table = paper.TABLES[name]
     for published in table.published.values():
         assert len(published) == len(table.labels)
     folder = request.config.rootpath / "configs"

@@ -203,8 +203,9 @@ def reproduce(
     --no-validation for figure1.
     """
     with quiet_tensorflow():
+        from tfssl import paper
         from tfssl import reproduce as module
-    everything = (*module.TABLES, "supervised", "figure1")
+    everything = (*paper.TABLES, "supervised", "figure1")
     expect(what in everything, f"WHAT must be one of {', '.join(everything)}", what=what)
     expect(
         budget in module.BUDGETS,
@@ -228,7 +229,7 @@ def reproduce(
             console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
         return
     plan = module.Reproduction(
-        module.TABLES[what],
+        paper.TABLES[what],
         folder,
         configs,
         words(models),
@@ -239,7 +240,7 @@ def reproduce(
         precision,
     )
     results = plan.run(console.print, jobs)
-    console.print(module.terminal_table(plan.table, results))
+    console.print(paper.terminal_table(plan.table, results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
 

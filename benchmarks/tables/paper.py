@@ -1,28 +1,28 @@
 """Our results beside the paper's: tables 1 to 3, all labels, log-likelihoods."""
 
 from benchmarks.tables.layout import markdown
-from tfssl import cells, reproduce
+from tfssl import cells, paper
 
 
 def paper_table(path):
     """A table of the paper, ours beside theirs."""
-    table = reproduce.TABLES[path.name]
-    return markdown(*reproduce.rows(table, _reproduced(path)))
+    table = paper.TABLES[path.name]
+    return markdown(*paper.rows(table, _reproduced(path)))
 
 
 def paper_details(path):
     """Errors of the last epoch and of the epoch with the lowest validation error; times."""
-    summary = reproduce.summarise(_reproduced(path))
+    summary = paper.summarise(_reproduced(path))
     lines = [
         [
-            reproduce.METHODS[method],
+            paper.METHODS[method],
             str(labels),
             str(cell.splits),
             f"{cell.error:.2f}",
             "-" if cell.selected is None else f"{cell.selected:.2f}",
             f"{cell.seconds / 60:.1f}",
         ]
-        for method in reproduce.METHODS
+        for method in paper.METHODS
         for (name, labels), cell in sorted(summary.items())
         if name == method
     ]
@@ -32,20 +32,20 @@ def paper_details(path):
 
 def _reproduced(path):
     """The results with the full budget of the table that `path` is named after."""
-    table = reproduce.TABLES[path.name.removesuffix("_details")]
+    table = paper.TABLES[path.name.removesuffix("_details")]
     results = [cells.read_result(file) for file in sorted(path.parent.glob(f"{table.data}_*.json"))]
     return [r for r in results if r["budget"] == "full" and r["method"] in table.published]
 
 
 def shifts_table(path):
     """The rows of table 2 that rest on M1, with and without moved images."""
-    table = reproduce.TABLES["table2"]
+    table = paper.TABLES["table2"]
     moved, still = (
-        reproduce.summarise(_reproduced(folder / "table2"))
+        paper.summarise(_reproduced(folder / "table2"))
         for folder in (path.parent, path.parent / "unshifted")
     )
     lines = [
-        [reproduce.METHODS[method], str(moved[method, labels]), str(cell), f"{published[0]:.2f}"]
+        [paper.METHODS[method], str(moved[method, labels]), str(cell), f"{published[0]:.2f}"]
         for method, published in table.published.items()
         for (name, labels), cell in still.items()
         if name == method
