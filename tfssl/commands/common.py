@@ -12,6 +12,10 @@ from rich.console import Console
 console = Console()
 
 RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, e.g. m2.epochs=40."),
+]
 
 
 @contextlib.contextmanager
@@ -31,3 +35,15 @@ def quiet_tensorflow():
     # Every network is traced once; TensorFlow warns of it after the fifth.
     tf.get_logger().setLevel("ERROR")
     yield
+
+
+def say(text):
+    """Print a line as it is: names of files and classes are no markup."""
+    console.print(text, soft_wrap=True, markup=False, highlight=False)
+
+
+def progress_bar(title):
+    """A function that wraps a list with a progress bar as it is walked."""
+    from rich.progress import track
+
+    return lambda steps: track(steps, title, console=console, transient=True)

@@ -6,22 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from tfssl.commands.common import RunArgument, console, quiet_tensorflow
+from tfssl.commands.common import RunArgument, console, progress_bar, quiet_tensorflow, say
 from tfssl.errors import InputError, expect
 
 SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point for log p(x).")]
-
-
-def say(text):
-    """Print a line as it is: names of files and classes are no markup."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
-
-
-def progress_bar(title):
-    """A function that wraps a list with a progress bar as it is walked."""
-    from rich.progress import track
-
-    return lambda steps: track(steps, title, console=console, transient=True)
 
 
 def open_subject(run):
