@@ -33,3 +33,9 @@ def test_the_table_reads_ours_beside_the_papers():
     assert lines[3] == ["M1+M2", "-", "10.00", "3.00 (1)", "10.00"]
     summary = paper.summarise(results)["m2", 20]
     assert (summary.selected, summary.seconds, summary.splits) == (pytest.approx(7.5), 3.0, 2)
+
+
+def test_a_part_keeps_the_numbers_of_its_cells():
+    part = TABLE.part(("knn", "m1_tsvm"), (30,))
+    assert (part.title, part.data, part.labels) == ("Table 0: digits", "digits", (30,))
+    assert part.published == {"knn": (40.0,), "m1_tsvm": (30.0,)}

@@ -1,5 +1,6 @@
 """The paper's tables of errors, and ours beside them."""
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,15 @@ class PaperTable:
     data: str
     labels: tuple[int, ...]
     published: dict[str, tuple[float | None, ...]]
+
+    def part(self, methods, labels):
+        """The table with these rows and columns only."""
+        kept = [i for i, number in enumerate(self.labels) if number in labels]
+        return dataclasses.replace(
+            self,
+            labels=tuple(self.labels[i] for i in kept),
+            published={m: tuple(self.published[m][i] for i in kept) for m in methods},
+        )
 
 
 TABLES = {
@@ -140,7 +150,9 @@ def terminal_table(table, results):
     header, lines = rows(table, results)
     picture = Table(title=f"{table.title}, test error %")
     for column in header:
-        picture.add_column(column, justify="left" if column == "method" else "right")
+        # Ours breaks into several lines where the terminal is narrow.
+        whole = column in ("method", "paper")
+        picture.add_column(column, justify="left" if column == "method" else "right", no_wrap=whole)
     for line in lines:
         picture.add_row(*line)
     return picture

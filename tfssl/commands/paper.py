@@ -153,7 +153,7 @@ def reproduce(
         precision,
     )
     results = plan.run(console.print, jobs)
-    console.print(paper.terminal_table(plan.table, results))
+    console.print(paper.terminal_table(plan.table.part(plan.methods, plan.labels), results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
 
