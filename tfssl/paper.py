@@ -1,7 +1,6 @@
 """The paper's tables of errors, and ours beside them."""
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from rich.table import Table
@@ -36,7 +35,7 @@ class PaperTable:
     def part(self, methods, labels):
         """The table with these rows and columns only."""
         kept = [i for i, number in enumerate(self.labels) if number in labels]
-        return dataclasses.replace(
+        return replace(
             self,
             labels=tuple(self.labels[i] for i in kept),
             published={m: tuple(self.published[m][i] for i in kept) for m in methods},

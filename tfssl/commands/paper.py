@@ -64,7 +64,7 @@ def study(
     settings = settings or study_defaults(overrides)
     with quiet_tensorflow():
         from tfssl import study as study_module
-    results = study_module.run_study(settings, range(splits), folder, console.print, words(rivals))
+    results = study_module.run_study(settings, range(splits), folder, say, words(rivals))
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
@@ -131,14 +131,12 @@ def reproduce(
         precision=precision,
     )
     if what == "supervised":
-        result = module.run_supervised(
-            folder, configs, budget, validation, precision, console.print
-        )
+        result = module.run_supervised(folder, configs, budget, validation, precision, say)
         print_likelihood(result["likelihood"])
         console.print("the paper's error by Bayes' rule: 0.96%")
         return
     if what == "figure1":
-        for path in module.run_figure1(folder, configs, budget, precision, console.print):
+        for path in module.run_figure1(folder, configs, budget, precision, say):
             say(f"wrote {path}")
         return
     plan = module.Reproduction(
@@ -152,7 +150,7 @@ def reproduce(
         validation,
         precision,
     )
-    results = plan.run(console.print, jobs)
+    results = plan.run(say, jobs)
     console.print(paper.terminal_table(plan.table.part(plan.methods, plan.labels), results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
