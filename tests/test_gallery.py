@@ -183,9 +183,12 @@ def test_other_data_are_refused(features, monkeypatch):
         gallery.write_figures(features.folder.path)
 
 
-def test_the_authors_indices_are_for_all_of_mnist_only(rng):
+def test_the_rows_of_figure_1_are_for_all_test_images_only(rng):
     label = rng.integers(0, 10, 10_000)
-    assert gallery.default_indices("mnist", label) == gallery.MNIST_INDICES
+    for (name, count), indices in gallery.INDICES.items():
+        assert gallery.default_indices(name, rng.integers(0, 10, count)) == indices
+        assert len(set(indices)) == gallery.MAX_ROWS
+        assert max(indices) < count
     for name, labels in (("mnist", label[:500]), ("digits", label)):
         chosen = gallery.default_indices(name, labels)
         assert [labels[i] for i in chosen] == list(range(10))

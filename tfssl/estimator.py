@@ -157,10 +157,7 @@ class SemiSupervisedClassifier(
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities of the classes, [n, n_classes]; of "tsvm" and "svm", not calibrated."""
         check_is_fitted(self)
-        outputs = self._apply(self.model_, X)
-        if self.classifier_ is None:
-            return outputs
-        return classifiers.probabilities(self.classifier_, outputs).astype(np.float32)
+        return self._apply(self._probabilities, X)
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
@@ -182,15 +179,22 @@ class SemiSupervisedClassifier(
         expect(bool(known.any()), "a score needs points that have a label", labelled=0)
         return accuracy_score(labels[known], predicted[known], sample_weight=weight[known])
 
+    def _probabilities(self, x: Any) -> Array:
+        """Of a batch as the model sees it, [n, n_classes]."""
+        outputs = self.model_(x).numpy()
+        if self.classifier_ is None:
+            return outputs
+        return classifiers.probabilities(self.classifier_, outputs).astype(np.float32)
+
     def _apply(self, function: Callable[[Any], Any], X: npt.ArrayLike) -> Array:
         """function(x), [n, ...], of X [n, n_features], a batch at a time."""
         x = validate_data(self, X, dtype=DTYPES, reset=False)
         self.preprocessing_.check(x, "X")
-        # TensorFlow rounds the rows of an incomplete block differently. With full ones, filled up
-        # with rows of X, what a point gets does not depend on its place among the others.
+        # Matrix products round the rows of an incomplete block differently. With full ones, filled
+        # up with rows of X, what a point gets does not depend on its place among the others.
         full = np.resize(x, (math.ceil(len(x) / BLOCK) * BLOCK, x.shape[1]))
         batches = (self.preprocessing_(full[rows]) for rows in gen_batches(len(full), BATCH_SIZE))
-        return np.concatenate([function(batch).numpy() for batch in batches])[: len(x)]
+        return np.concatenate([np.asarray(function(batch)) for batch in batches])[: len(x)]
 
     def _check_labels(self, y: Array) -> Array:
         """Sets `classes_` and returns each point's index in it, or -1: [n]."""

@@ -22,8 +22,12 @@ from tfssl.experiment import Experiment
 from tfssl.models import M1
 from tfssl.runs import TrainedRun
 
-# The authors' rows of figure 1b, of MNIST's 10,000 test images.
-MNIST_INDICES = (7910, 8150, 3623, 2645, 4066, 9660, 5083, 948, 2595, 2)
+# The rows of figure 1, by data set and number of test images. Of MNIST the authors' choice; of SVHN
+# a readable one of each class, picked before its analogies were drawn.
+INDICES = {
+    ("mnist", 10_000): (7910, 8150, 3623, 2645, 4066, 9660, 5083, 948, 2595, 2),
+    ("svhn_cropped", 26_032): (24691, 21351, 18711, 9612, 19181, 21923, 8813, 20559, 16670, 25926),
+}
 MAX_INDICES = 50
 MAX_ROWS = 10
 MAX_CLASSES = 20
@@ -109,9 +113,9 @@ def check_indices(indices, num_test):
 
 
 def default_indices(data_name, label):
-    """The authors' images for MNIST; else a random one of each class, the same at every call."""
-    if data_name == "mnist" and len(label) == 10_000:
-        return MNIST_INDICES
+    """Those of figure 1; for other data a random one of each class, the same at every call."""
+    if (data_name, len(label)) in INDICES:
+        return INDICES[data_name, len(label)]
     rng = np.random.default_rng(0)
     return [int(rng.choice(np.flatnonzero(label == k))) for k in np.unique(label)[:MAX_ROWS]]
 
@@ -212,8 +216,7 @@ def write_figures(run_dir, folder=None, indices=None):
     Args:
       run_dir: a finished run.
       folder: where to write; the run's own `figures` if None.
-      indices: test points to reconstruct and draw analogies of; the authors' for MNIST or one of
-        every class if None.
+      indices: test points to reconstruct and draw analogies of; `default_indices` if None.
 
     Returns:
       written: paths of the files.
