@@ -46,7 +46,7 @@ def measure(run_dir, model_dir, calls):
     run, folder = TrainedRun(run_dir), Version.open(model_dir).tflite
     expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
     files = json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"]
-    parts = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split
+    parts = Experiment.of_run(run).split
     probabilities = run.calibrated_probabilities(parts.x_test)
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(shutil.copytree(folder, Path(temporary) / "tflite"))

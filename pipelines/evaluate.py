@@ -9,5 +9,5 @@ from tfssl.training import evaluate_experiment
 
 if __name__ == "__main__":
     run = TrainedRun(sys.argv[1])
-    experiment = Experiment.prepare(run.settings)
+    experiment = Experiment.of_run(run)
     print(json.dumps(evaluate_experiment(experiment, run.model, run.classifier), indent=2))

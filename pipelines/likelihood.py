@@ -9,6 +9,6 @@ from tfssl.training import estimate_likelihood
 
 if __name__ == "__main__":
     run, num_samples = TrainedRun(sys.argv[1]), int(sys.argv[2])
-    experiment = Experiment.prepare(run.settings)
+    experiment = Experiment.of_run(run)
     metrics = estimate_likelihood(experiment, run.model, "test", 1000, num_samples)
     print(json.dumps(metrics, indent=2))

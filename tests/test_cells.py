@@ -1,5 +1,6 @@
 """Cells: what is there is not run again, what is missing is, in one process or in several."""
 
+import dataclasses
 import functools
 import os
 
@@ -30,7 +31,7 @@ def die():
 
 
 def cell(folder, name):
-    return Cell(name, f"cell {name}", functools.partial(note, folder, name))
+    return Cell(name, f"cell {name}", {"seed": 3}, functools.partial(note, folder, name))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -55,13 +56,24 @@ def test_only_missing_cells_run(tmp_path, jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failed_cell_leaves_no_result_and_its_message(tmp_path, jobs):
     with pytest.raises(InputError, match="the data must be there"):
-        run_cells([Cell("bad", "bad", fail)], tmp_path, jobs=jobs)
+        run_cells([Cell("bad", "bad", {}, fail)], tmp_path, jobs=jobs)
     assert not list(tmp_path.glob("*.json"))
 
 
 def test_a_worker_that_dies_is_explained(tmp_path):
     with pytest.raises(InputError, match="a worker process died"):
-        run_cells([Cell("dead", "dead", die)], tmp_path, jobs=2)
+        run_cells([Cell("dead", "dead", {}, die)], tmp_path, jobs=2)
+
+
+def test_a_result_of_other_settings_is_refused(tmp_path):
+    one = cell(tmp_path, "a")
+    run_cells([one], tmp_path)
+    assert read_result(tmp_path / "a.json")["settings"] == {"seed": 3}
+    other = dataclasses.replace(one, settings={"seed": 4, "data": {"max_shift": 1}})
+    differ = r"seed = 3 instead of 4, data\.max_shift = 0 instead of 1"
+    with pytest.raises(InputError, match=differ):
+        run_cells([cell(tmp_path, "b"), other], tmp_path)
+    assert not (tmp_path / "b.json").exists()  # nothing was run in vain
 
 
 def test_a_damaged_result_is_explained(tmp_path):

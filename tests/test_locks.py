@@ -107,7 +107,10 @@ def test_what_a_process_left_that_was_killed_while_it_made_a_run_is_swept_away(t
 def test_a_cell_that_is_being_worked_on_is_refused_and_others_are_not(tmp_path):
     from tfssl.cells import Cell, run_cells
 
-    one, other = (Cell(name, name, lambda: {"test": {"error": 0.5}}) for name in ("one", "other"))
+    def work():
+        return {"test": {"error": 0.5}}
+
+    one, other = (Cell(name, name, {}, work) for name in ("one", "other"))
     with locked(tmp_path / ".one.lock", "one"):
         with pytest.raises(InputError, match="another process is working on one"):
             run_cells([one], tmp_path, report=lambda _: None)

@@ -5,6 +5,7 @@ import pytest
 from tfssl import paper, reproduce
 from tfssl.config import load_settings
 from tfssl.errors import InputError
+from tfssl.files import read_json
 
 SETTINGS = """
 likelihood = "binomial"
@@ -101,6 +102,22 @@ def test_what_is_there_is_not_run_again(done, configs):
     assert lines == []
 
 
+def test_results_of_other_settings_are_not_mixed_in(done, configs):
+    _, _, folder = done
+    changed = plan(folder, configs, precision="mixed_bfloat16")
+    with pytest.raises(InputError, match=r"device\.precision = 'float32' instead of 'mixed_bfloa"):
+        changed.run()
+
+
+def test_all_cells_share_the_m1_that_is_there(done):
+    results, _, folder = done
+    (m1,) = {result["m1"] for result in results if result.get("m1") is not None}
+    assert m1 == read_json(folder / "results" / "digits_m1_quick.json")["m1"]
+    assert next(result for result in results if result["method"] == "m2")["m1"] is None
+    with pytest.raises(InputError, match="digits m1_tsvm, 20 labels, split 0"):
+        reproduce.check_m1(results, {"m1": "another"})
+
+
 def test_without_validation_points_no_other_label_is_used(configs, tmp_path):
     (result,) = plan(tmp_path, configs, methods=("m2",), splits=1, validation=False).run()
     assert result["labels"] == {"training": 20, "model_selection": 0}
@@ -133,6 +150,8 @@ def test_figure_1_has_its_three_parts(supervised, all_labels):
     assert {("1b", "analogies.png"), ("1c", "analogies.png")} <= drawn
     assert not any(part != "1a" and name.startswith("style_grid") for part, name in drawn)
     assert len(lines) == 3
+    with pytest.raises(InputError, match=r"settings must equal those of .*mnist_m2_"):
+        reproduce.run_figure1(folder, all_labels, "quick", "mixed_bfloat16")
 
 
 def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):

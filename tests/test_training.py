@@ -103,7 +103,7 @@ def test_an_existing_run_is_never_touched(run):
     before = {p: p.stat().st_mtime_ns for p in run.folder.path.rglob("*")}
     with pytest.raises(InputError, match="must not exist yet"):
         training.train(run.settings, run.folder.path)
-    with pytest.raises(InputError, match="settings must equal those of"):
+    with pytest.raises(InputError, match=r"settings must equal those of .*seed = 0 instead of 9"):
         training.train(small("seed=9"), run.folder.path, resume=True)
     assert training.train(run.settings, run.folder.path, resume=True).settings == run.settings
     assert {p: p.stat().st_mtime_ns for p in run.folder.path.rglob("*")} == before
@@ -125,6 +125,46 @@ def test_a_trained_m1_can_be_reused(run, tmp_path):
     for a, b in zip(m1.get_weights(), reused.model.m1.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
     assert list(reused.folder.read_json("history.json")) == ["m2"]
+    digests = [folder.read_json("run.json")["m1_digest"] for folder in (run.folder, reused.folder)]
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == 16
+
+
+def test_the_m1_of_an_interrupted_run_may_move_but_not_change(tmp_path):
+    def m1(name, *overrides):
+        options = ["model=m1", "m1.epochs=1", "m1.classifier=svm", *overrides]
+        training.train(small(*options), tmp_path / name)
+        return small("model=m1m2", "m2.epochs=1", f"m1.run={tmp_path / name}")
+
+    settings, other = m1("m1"), m1("other", "seed=1")
+    begun = training.train(settings, tmp_path / "run")
+    begun.folder.write_status("running", settings.seed, m1=begun.model)
+    (tmp_path / "m1").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match=r"M1 of m1\.run must be the one that .*run began with"):
+        training.train(other, tmp_path / "run", resume=True)
+    settings = small("model=m1m2", "m2.epochs=1", f"m1.run={tmp_path / 'moved'}")
+    assert training.train(settings, tmp_path / "run", resume=True).folder.is_finished
+    chained = small("model=m1m2", f"m1.run={tmp_path / 'run'}")
+    with pytest.raises(InputError, match=r"must be the run that trained the M1: .*m1"):
+        training.train(chained, tmp_path / "chained")
+
+
+def test_a_run_is_not_resumed_on_other_data(tmp_path):
+    rng = np.random.default_rng(0)
+    data = ["likelihood=gaussian", f"data.name={tmp_path / 'data.npz'}", "data.num_test=20"]
+    settings = small("model=m2", "m2.epochs=1", *data)
+
+    def write(count):
+        np.savez(tmp_path / "data.npz", x=rng.normal(size=(count, 4)), y=np.arange(count) % 2)
+
+    write(200)
+    begun = training.train(settings, tmp_path / "run")
+    begun.folder.write_status("running", settings.seed)
+    write(210)
+    before = (tmp_path / "run" / "split.npz").read_bytes()
+    with pytest.raises(InputError, match=r"data must be those that .* was trained on"):
+        training.train(settings, tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "split.npz").read_bytes() == before
 
 
 def test_damaged_and_foreign_runs_are_explained(run, tmp_path):
@@ -217,6 +257,10 @@ def test_the_weights_of_the_lowest_validation_error_are_measured_too(tmp_path):
     assert selected["epoch"] == 1 + int(np.argmin(errors))
     assert selected["validation"]["error"] == pytest.approx(min(errors))
     assert selected["test"]["examples"] == 500
+    alone = small("model=m2", "data.num_test=0")
+    metrics = training.train(alone, tmp_path / "alone").folder.read_json("metrics.json")
+    assert set(metrics) == {"labels", "validation", "selected"}
+    assert set(metrics["selected"]) == {"epoch", "validation"}
 
 
 MIRRORED = """
@@ -233,7 +277,7 @@ for name in ("default", "mirrored"):
 
 
 def test_two_devices_give_the_losses_of_one(tmp_path):
-    overrides = [*SMALL, "model=m1m2", "m1.epochs=3", "m2.epochs=3"]
+    overrides = [*SMALL, "model=m1m2", "m1.epochs=3", "m2.epochs=3", "data.max_shift=1"]
     arguments = [sys.executable, "-c", MIRRORED, json.dumps(overrides)]
     subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
     one, two = (runs.TrainedRun(tmp_path / name) for name in ("default", "mirrored"))

@@ -105,13 +105,42 @@ def test_a_resumed_run_keeps_its_whitening(run, source, tmp_path, monkeypatch):
     np.testing.assert_array_equal(resumed.preprocessing(source.x), run.preprocessing(source.x))
 
 
+def test_a_run_is_evaluated_with_its_own_whitening(run, source, monkeypatch):
+    monkeypatch.delattr(Preprocessing, "fit")
+    monkeypatch.setattr("tfssl.experiment.load_source", lambda **_: source)
+    experiment = Experiment.of_run(run)
+    measured = training.evaluate_experiment(experiment, run.model, run.classifier)
+    assert measured["test"] == run.folder.read_json("metrics.json")["test"]
+
+
+def test_the_likelihood_is_that_of_the_inputs(source, tmp_path):
+    """One sample's bound is the loss that training reports, but for the noise of that sample."""
+    run = training.train(small("model=m2"), tmp_path / "run", source=source)
+    experiment = Experiment.prepare(run.settings, source, run.preprocessing)
+    found = training.estimate_likelihood(experiment, run.model, "test", 40, 200)
+    loss = run.folder.read_json("metrics.json")["test"]["bounds"]["unlabelled_loss"]
+    assert abs(run.preprocessing.log_det) > 3
+    np.testing.assert_allclose(found["bound"], -loss, atol=0.5)
+    assert found["log_likelihood"] > found["bound"]
+
+
 def test_a_reused_m1_brings_its_whitening(run, source, tmp_path):
-    other = ["data.split_seed=1", f'm1.run="{run.folder.path}"']
+    other = ["data.split_seed=1", "data.validation_seed=0", f'm1.run="{run.folder.path}"']
     stack = training.train(small(*other), tmp_path / "stack", source=source)
     np.testing.assert_array_equal(stack.preprocessing(source.x), run.preprocessing(source.x))
     with pytest.raises(InputError, match=r"must see its inputs as.*'whitening': 6.*'whitening': 5"):
         training.train(small(*other, "data.whitening=5"), tmp_path / "no", source=source)
     assert not (tmp_path / "no").exists()
+
+
+def test_an_m1_that_has_seen_held_out_points_is_refused(run, source, tmp_path):
+    other = ["data.split_seed=1", f'm1.run="{run.folder.path}"']
+    with pytest.raises(InputError, match=r"not have learned from .* test points.*validation_s"):
+        training.train(small(*other), tmp_path / "no", source=source)
+    # The test points of a data set that has its own are in no training set.
+    own_test = dataclasses.replace(source, x_test=source.x[:20], label_test=source.label[:20])
+    settings = small(*other, "data.num_validation=0")
+    assert training.train(settings, tmp_path / "run", source=own_test).model.m1.input_dim == 6
 
 
 def test_m2_learns_the_colours(source, tmp_path):

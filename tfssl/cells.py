@@ -1,6 +1,7 @@
 """Long work in cells: each leaves one result file, and one that has its file is not run again.
 
-So an interrupted study goes on where it stopped, and a wider one runs only what is new.
+So an interrupted study goes on where it stopped, and a wider one runs only what is new. A file that
+was made with other settings is never taken for a result.
 """
 
 import contextlib
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from tfssl.config import dump_settings, with_changes
-from tfssl.errors import InputError
+from tfssl.config import differences, dump_settings, parse_settings, with_changes
+from tfssl.errors import InputError, expect
 from tfssl.files import read_json, remove_temporaries, write_json
 from tfssl.locks import locked
 
@@ -29,11 +30,14 @@ class Cell:
     Attributes:
       name: of its file, `name`.json.
       title: what to call it.
+      settings: what it depends on, `Settings` or a part of them as a dictionary of plain values;
+        its result records them.
       work: () -> the result, a dictionary; a picklable function, for it may run elsewhere.
     """
 
     name: str
     title: str
+    settings: dict
     work: Callable[[], dict]
 
 
@@ -52,7 +56,12 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create {folder}: {error.strerror}.") from None
-    missing = [cell for cell in cells if not path_of(cell, folder).exists()]
+    missing = []
+    for cell in cells:
+        if path_of(cell, folder).exists():
+            _check_settings(cell, folder)
+        else:
+            missing.append(cell)
     if missing and log is not None and jobs > 1:
         report(f"{len(missing)} cells to run, {jobs} at a time; their progress: tail -f {log}/*")
     started = time.monotonic()
@@ -66,6 +75,19 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
 
 def path_of(cell, folder):
     return Path(folder) / f"{cell.name}.json"
+
+
+def _check_settings(cell, folder):
+    """Fail unless the result of a cell was made with its settings."""
+    path = path_of(cell, folder)
+    found = parse_settings(read_result(path).get("settings", {}), where=path)
+    differ = differences(found, parse_settings(cell.settings))
+    expect(
+        not differ,
+        f"{path} must be a result of the settings that are asked for",
+        hint="Choose another folder, or remove the file and its run to make them anew.",
+        result=differ,
+    )
 
 
 def read_result(path):
@@ -125,7 +147,7 @@ def _run(cell, folder, log=None):
             return
         remove_temporaries(folder, f"-{cell.name}.json")
         began = time.monotonic()
-        result = cell.work()
+        result = cell.work() | {"settings": cell.settings}
         result["seconds"] = round(time.monotonic() - began, 2)
         write_json(path_of(cell, folder), result)
     sys.stdout.flush()
@@ -136,16 +158,26 @@ def run_model(settings, run_dir, record):
     from tfssl import runs, training
 
     trained = training.train(settings, run_dir, resume=run_dir.exists())
-    # Where the shared M1 lies on this disk is no setting of the experiment.
-    settings = with_changes(settings, m1={"run": None})
+    run = trained.folder.read_json("run.json")
     return {
         **record,
         "data": settings.data.name,
-        "training_seconds": trained.folder.read_json("run.json")["seconds"],
+        "training_seconds": run["seconds"],
         **trained.folder.read_json("metrics.json"),
-        "settings": dump_settings(settings),
-        "versions": runs.versions(),
+        "m1": runs.m1_digest(trained.model),
+        "versions": run["versions"],
+        "git_revision": run["git_revision"],
     }
+
+
+def model_settings(settings):
+    """The `Cell.settings` of a model: where a shared M1 lies on this disk is none of them."""
+    return dump_settings(with_changes(settings, m1={"run": None}))
+
+
+def baseline_settings(settings):
+    """The `Cell.settings` of a baseline."""
+    return {name: dump_settings(settings)[name] for name in ("seed", "data")}
 
 
 def run_baseline(name, settings, record, shared):
@@ -169,6 +201,6 @@ def run_baseline(name, settings, record, shared):
         "data": settings.data.name,
         "labels": {"training": len(parts.label), "model_selection": 0},
         **metrics,
-        "settings": {"seed": settings.seed, "data": dump_settings(settings)["data"]},
         "versions": runs.versions(),
+        "git_revision": runs.git_revision(),
     }

@@ -82,7 +82,7 @@ def evaluate(run: RunArgument):
     with quiet_tensorflow():
         from tfssl import training
     trained = runs.TrainedRun(run)
-    experiment = training.Experiment.prepare(trained.settings)
+    experiment = training.Experiment.of_run(trained)
     print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
 
 

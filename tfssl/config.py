@@ -227,6 +227,25 @@ def dump_settings(settings):
     return settings.model_dump(mode="json")
 
 
+def differences(found, wanted):
+    """In what two `Settings` differ: "m2.epochs = 40 instead of 80, ...", "" if in nothing."""
+    found, wanted = (_flat(dump_settings(settings)) for settings in (found, wanted))
+    return ", ".join(
+        f"{key} = {value!r} instead of {wanted[key]!r}"
+        for key, value in found.items()
+        if value != wanted[key]
+    )
+
+
+def _flat(values, prefix=""):
+    """Nested dictionaries as one: {"m2.epochs": 40, ...}."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        key = prefix + name
+        flat |= _flat(value, f"{key}.") if isinstance(value, dict) else {key: value}
+    return flat
+
+
 def _read(path):
     expect(
         path.suffix in (".toml", ".json"), "settings must be a .toml or .json file", path=str(path)

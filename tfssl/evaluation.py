@@ -92,17 +92,18 @@ def likelihood_metrics(model, preprocessing, x, label, num_samples, seed=0, prog
 
     Returns:
       metrics: "log_likelihood" with "log_likelihood_error", its standard error over the points, and
-        "bound", means in nats of what the model sees; "recognition" and "bayes", the
+        "bound", means in nats, of whitened inputs as in `bounds`; "recognition" and "bayes", the
         classification metrics of q(y|x) and of p(y|x), if the model has classes.
     """
     given = preprocessing(x).numpy()
     observed = likelihoods.observed(model, given, seed).numpy()
     means = likelihoods.weight_means(model, observed, num_samples, seed, progress=progress)
-    log_p_x = special.logsumexp(means.log_joint, axis=1)
+    log_p_x = special.logsumexp(means.log_joint, axis=1) + preprocessing.log_det
+    bound = likelihoods.marginal_bound(model, observed, means.bound) + preprocessing.log_det
     metrics = {
         "log_likelihood": float(log_p_x.mean()),
         "log_likelihood_error": float(stats.sem(log_p_x)),
-        "bound": float(likelihoods.marginal_bound(model, observed, means.bound).mean()),
+        "bound": float(bound.mean()),
     }
     if not hasattr(model, "classify"):
         return metrics

@@ -68,6 +68,19 @@ class Experiment:
         )
         return cls(settings, source, parts, preprocessing)
 
+    @classmethod
+    def of_run(cls, run):
+        """The experiment of a `TrainedRun`: its data, split and seen as they were in training."""
+        experiment = cls.prepare(run.settings, preprocessing=run.preprocessing)
+        expect(
+            experiment.source.class_names == run.class_names,
+            f"the data must have the classes that {run.folder.path} was trained on",
+            trained_on=run.class_names,
+            data=experiment.source.class_names,
+        )
+        run.folder.check_split(experiment.split.rows)
+        return experiment
+
     def names(self, part):
         """What to call the points of a part of the split: their files, else "row 0" and so on.
 

@@ -53,19 +53,8 @@ class Subject:
         """A finished run; `indices` of test points, or None to choose them."""
         run = TrainedRun(run_dir)
         run.folder.check_finished()
-        experiment = Experiment.prepare(run.settings, preprocessing=run.preprocessing)
-        source, parts = experiment.source, experiment.split
-        expect(
-            source.class_names == run.class_names,
-            f"the data must have the classes that {run.folder.path} was trained on",
-            trained_on=run.class_names,
-            data=source.class_names,
-        )
-        expect(
-            run.folder.has_split(parts.rows),
-            f"the data must be those that {run.folder.path} was trained on",
-            hint="They give another split than its split.npz: restore them, or train again.",
-        )
+        experiment = Experiment.of_run(run)
+        parts = experiment.split
         if indices is None:
             indices = default_indices(run.settings.data.name, parts.label_test)
         else:

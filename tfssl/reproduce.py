@@ -68,11 +68,14 @@ class Reproduction:
 
     def run(self, report=print, jobs=1):
         """Run what is missing; the results, in the order of the table."""
-        results = self.folder / "results"
+        folder, m1 = self.folder / "results", None
         if any(method.startswith("m1") for method in self.methods):
             # First and alone, with every core: the others build on it.
-            cells.run_cells([self.m1_cell()], results, report)
-        return cells.run_cells(self.cells(), results, report, jobs, self.folder / "logs")
+            (m1,) = cells.run_cells([self.m1_cell()], folder, report)
+        results = cells.run_cells(self.cells(), folder, report, jobs, self.folder / "logs")
+        if m1 is not None:
+            check_m1(results, m1)
+        return results
 
     def cells(self):
         """Every cell, split by split."""
@@ -93,9 +96,9 @@ class Reproduction:
             work = functools.partial(
                 cells.run_baseline, method, settings, record, self.folder / "shared"
             )
-        else:
-            work = functools.partial(cells.run_model, settings, self._run_dir(name), record)
-        return cells.Cell(name, title, work)
+            return cells.Cell(name, title, cells.baseline_settings(settings), work)
+        work = functools.partial(cells.run_model, settings, self._run_dir(name), record)
+        return cells.Cell(name, title, cells.model_settings(settings), work)
 
     def m1_cell(self):
         """M1 itself; the classifier on top and the labels it takes are of no further use."""
@@ -108,7 +111,7 @@ class Reproduction:
         work = functools.partial(
             _run_with_likelihood, settings, self._run_dir(name), record, num_samples=500
         )
-        return cells.Cell(name, f"{self.table.title}, M1", work)
+        return cells.Cell(name, f"{self.table.title}, M1", cells.model_settings(settings), work)
 
     def settings(self, method, labels, split):
         """The settings of a cell."""
@@ -139,6 +142,21 @@ class Reproduction:
         return self.folder / "runs" / name
 
 
+def check_m1(results, m1):
+    """Fail unless all results that rest on an M1 rest on the one with the result `m1`."""
+    others = [
+        "{data} {method}, {labels[training]} labels, split {split}".format(**result)
+        for result in results
+        if result.get("m1") not in (None, m1["m1"])
+    ]
+    expect(
+        not others,
+        "the cells of a table must share one M1",
+        hint="It was trained again since: remove the result files and runs of these cells.",
+        of_another_m1=others,
+    )
+
+
 def run_supervised(
     folder, configs, budget="full", validation=True, precision="float32", report=print
 ):
@@ -158,7 +176,7 @@ def run_supervised(
     work = functools.partial(
         _run_with_likelihood, settings, folder / "runs" / name, record, num_samples=100
     )
-    cell = cells.Cell(name, "MNIST, M2, all labels", work)
+    cell = cells.Cell(name, "MNIST, M2, all labels", cells.model_settings(settings), work)
     return cells.run_cells([cell], folder / "results", report)[0]
 
 
@@ -168,18 +186,23 @@ def run_figure1(folder, configs, budget="full", precision="float32", report=prin
     All by M2 with all labels: (a) with two latent dimensions and (b) that of `run_supervised` on
     MNIST, (c) on SVHN.
     """
-    from tfssl import gallery
+    from tfssl import gallery, training
 
     mnist = _all_labels(configs, "mnist", budget, precision)
     parts = {
-        "1a": ("mnist_m2_plane", with_changes(mnist, m2={"latent_dim": 2})),
-        "1b": ("mnist_m2_all", mnist),
-        "1c": ("svhn_m2_all", _all_labels(configs, "svhn", budget, precision)),
+        "1a": ("mnist", "m2_plane", with_changes(mnist, m2={"latent_dim": 2})),
+        "1b": ("mnist", "m2_all", mnist),
+        "1c": ("svhn", "m2_all", _all_labels(configs, "svhn", budget, precision)),
     }
+    jobs = {}
+    for part, (data, name, settings) in parts.items():
+        run_dir = folder / "runs" / _cell_name(data, name, validation=True, budget=budget)
+        if run_dir.exists():  # from `run_supervised`, say: better refused now than hours later
+            runs.RunFolder.open(run_dir).check_settings(settings)
+        jobs[part] = (settings, run_dir)
     written = []
-    for part, (name, settings) in parts.items():
-        run_dir = folder / "runs" / f"{name}_{budget}"
-        cells.run_model(settings, run_dir, {})
+    for part, (settings, run_dir) in jobs.items():
+        training.train(settings, run_dir, resume=run_dir.exists())
         paths, skipped = gallery.write_figures(run_dir, folder / "figures" / part)
         report(f"figure {part}: {len(paths)} pictures of {run_dir}, {len(skipped)} do not fit it")
         written += paths
@@ -208,8 +231,8 @@ def _run_with_likelihood(settings, run_dir, record, num_samples):
     from tfssl import training
 
     result = cells.run_model(settings, run_dir, record)
-    experiment, model = Experiment.prepare(settings), runs.TrainedRun(run_dir).model
+    run = runs.TrainedRun(run_dir)
+    experiment = Experiment.of_run(run)
     points = 1000 if settings.model == "m1" else len(experiment.split.x_test)
-    return result | {
-        "likelihood": training.estimate_likelihood(experiment, model, "test", points, num_samples)
-    }
+    estimate = training.estimate_likelihood(experiment, run.model, "test", points, num_samples)
+    return result | {"likelihood": estimate}

@@ -1,6 +1,6 @@
 """The run folder: what a training run leaves behind, and how to read it back.
 
-  run.json            format, status, versions, seed, seconds by stage, git revision
+  run.json            format, status, versions, seed, seconds by stage, git revision, M1's digest
   settings.json       the resolved settings
   split.npz           row numbers of the labelled, unlabelled, validation and test points
   preprocessing.npz   shift, scale and whitening of the inputs
@@ -22,6 +22,7 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 import contextlib
 import functools
 import glob
+import hashlib
 import os
 import platform
 import shutil
@@ -32,7 +33,7 @@ from pathlib import Path
 import numpy as np
 
 from tfssl.archives import check_archive, check_model, damaged, read_arrays
-from tfssl.config import dump_settings, parse_settings
+from tfssl.config import differences, dump_settings, parse_settings, with_changes
 from tfssl.errors import InputError, expect
 from tfssl.files import TEMPORARY, atomic_path, read_json, remove_temporaries, write_json
 from tfssl.locks import locked
@@ -58,6 +59,19 @@ def git_revision():
     return result.stdout.strip()
 
 
+def m1_digest(model):
+    """16 digits that tell the weights of a model's M1 from any others; None if it has no M1."""
+    from tfssl.models import M1
+
+    m1 = getattr(model, "m1", model)
+    if not isinstance(m1, M1):
+        return None
+    digest = hashlib.sha256()
+    for weight in m1.weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
 class RunFolder:
     """Paths of a run and what they hold."""
 
@@ -76,8 +90,8 @@ class RunFolder:
         )
 
     @classmethod
-    def create(cls, path, settings):
-        """A new folder with its settings."""
+    def create(cls, path, settings, m1=None):
+        """A new folder with its settings, and the digest of an `m1` that is not to be trained."""
         folder = cls(path)
         folder.check_new()
         # It appears with its first two files in it, or a killed process could leave a folder that
@@ -88,7 +102,7 @@ class RunFolder:
         try:
             made.path.mkdir(parents=True)
             write_json(made / "settings.json", dump_settings(settings))
-            made.write_status("running", settings.seed)
+            made.write_status("running", settings.seed, m1=m1)
             made.path.rename(folder.path)
         except OSError as error:
             raise InputError(f"cannot create {folder.path}: {error.strerror}.") from None
@@ -123,10 +137,34 @@ class RunFolder:
 
     def check_settings(self, settings):
         """Fail unless the run has these settings: only then can it be resumed."""
+        own = self.settings()
+        if own.m1.run is not None and settings.m1.run is not None:
+            # Where its M1 lies may change; `check_m1` tells whether it is the same.
+            settings = with_changes(settings, m1={"run": own.m1.run})
+        differ = differences(own, settings)
         expect(
-            self.settings() == settings,
+            not differ,
             f"the settings must equal those of {self.path} to resume it",
             hint="Resume without changing settings, or start a new run.",
+            run=differ,
+        )
+
+    def check_m1(self, m1):
+        """Fail unless a run that takes its M1 from another one began with this M1."""
+        began_with = self.read_json("run.json").get("m1_digest")
+        expect(
+            began_with in (None, m1_digest(m1)),
+            f"the M1 of m1.run must be the one that {self.path} began with",
+            hint="It was trained again since: start a new run.",
+        )
+
+    def check_split(self, rows):
+        """Fail unless the run's points have these row numbers, {part: [N]}."""
+        own = self.split_rows()
+        expect(
+            all(np.array_equal(own.get(part), numbers) for part, numbers in rows.items()),
+            f"the data must be those that {self.path} was trained on",
+            hint="They give another split than its split.npz: restore them, or train again.",
         )
 
     def check_finished(self):
@@ -142,9 +180,10 @@ class RunFolder:
     def is_finished(self):
         return self.read_json("run.json").get("status") == "finished"
 
-    def write_status(self, status, seed, seconds=None):
+    def write_status(self, status, seed, seconds=None, m1=None):
         record = {"format": FORMAT, "status": status, "seed": seed, "seconds": seconds or {}}
         record |= {"versions": versions(), "git_revision": git_revision()}
+        record["m1_digest"] = None if m1 is None else m1_digest(m1)
         write_json(self / "run.json", record)
 
     def read_json(self, name):
@@ -157,11 +196,9 @@ class RunFolder:
         with atomic_path(self / name) as temporary:
             np.savez_compressed(temporary, **arrays)
 
-    def has_split(self, rows):
-        """Whether the run's points have these row numbers, {part: [N]}."""
-        path = self / "split.npz"
-        with damaged(path), np.load(path, allow_pickle=False) as saved:
-            return all(np.array_equal(saved[part], numbers) for part, numbers in rows.items())
+    def split_rows(self):
+        """Row numbers of the run's points, {part: [N]}."""
+        return read_arrays(self / "split.npz")
 
     def preprocessing(self):
         """The saved `Preprocessing`, None if the run ended before there was one."""

@@ -42,6 +42,7 @@ def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
         "the experiments of a study must have the same [data] settings",
         names=[settings.data.name for settings in experiments],
     )
+    expect(data.num_test > 0, "a study compares test errors: it needs data.num_test", num_test=0)
     for rival in rivals:
         baselines.check_name(rival)
     every_cell = [cell for number in splits for cell in _cells(experiments, rivals, number, folder)]
@@ -88,7 +89,7 @@ def _cells(experiments, rivals, number, folder):
         work = functools.partial(
             cells.run_baseline, rival, experiments[0], record, folder / "cache"
         )
-        yield _cell(method, number, work)
+        yield _cell(method, number, cells.baseline_settings(experiments[0]), work)
     m1_runs: list[tuple] = []
     for settings in experiments:
         method = method_name(settings)
@@ -100,11 +101,12 @@ def _cells(experiments, rivals, number, folder):
             m1_runs.append((settings, run_dir))
             if shared is not None:
                 settings = with_changes(settings, m1={"run": str(shared)})
-        yield _cell(method, number, functools.partial(cells.run_model, settings, run_dir, record))
+        work = functools.partial(cells.run_model, settings, run_dir, record)
+        yield _cell(method, number, cells.model_settings(settings), work)
 
 
-def _cell(method, number, work):
-    return cells.Cell(f"{_slug(method)}_{number}", f"split {number}, {method}", work)
+def _cell(method, number, settings, work):
+    return cells.Cell(f"{_slug(method)}_{number}", f"split {number}, {method}", settings, work)
 
 
 def _for_split(settings, number):

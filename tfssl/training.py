@@ -38,7 +38,12 @@ def train(settings, run_dir, resume=False, source=None):
     check_batch_sizes(settings, strategy)
     m1 = None if m1_run is None else reuse_m1(m1_run, experiment)
     if not resume:
-        folder = runs.RunFolder.create(run_dir, settings)
+        folder = runs.RunFolder.create(run_dir, settings, m1)
+    else:
+        if (folder / "split.npz").exists():
+            folder.check_split(experiment.split.rows)
+        if m1 is not None:
+            folder.check_m1(m1)
     with folder.working():
         if not folder.is_finished:  # by another process, since this one looked
             _run(experiment, strategy, folder, m1)
@@ -67,7 +72,7 @@ def _run(experiment, strategy, folder, m1):
     if trainer.selected is not None and trainer.selected.epoch is not None:
         metrics["selected"] = evaluate_selected(experiment, model, trainer.selected)
     write_json(folder / "metrics.json", metrics)
-    folder.write_status("finished", experiment.settings.seed, trainer.seconds)
+    folder.write_status("finished", experiment.settings.seed, trainer.seconds, model)
 
 
 @contextlib.contextmanager
@@ -92,8 +97,9 @@ def check_batch_sizes(settings, strategy):
 def reuse_m1(run, experiment):
     """The M1 of a `TrainedRun`, for an experiment that has this run's preprocessing."""
     m1: Any = getattr(run.model, "m1", run.model)
-    path = run.folder.path
+    path, other = run.folder.path, run.settings.m1.run
     expect(isinstance(m1, M1), f"m1.run must be a run of m1 or m1m2, {path} is not")
+    expect(other is None, f"m1.run must be the run that trained the M1: {other}", m1_run=str(path))
     learned = _view(run.settings, run.preprocessing.levels)
     wanted = _view(experiment.settings, experiment.source.levels)
     expect(
@@ -102,7 +108,26 @@ def reuse_m1(run, experiment):
         m1=learned,
         settings=wanted,
     )
+    if run.settings.data.name == experiment.settings.data.name:
+        _check_unseen(run.folder, experiment)
     return m1
+
+
+def _check_unseen(folder, experiment):
+    """Fail if the M1 of a run has learned from points that the experiment holds out."""
+    rows, learned = experiment.split.rows, folder.split_rows()
+    held_out = [rows["validation"]]
+    if not len(experiment.source.x_test):  # else test rows are those of another array
+        held_out.append(rows["test"])
+    seen = np.isin(np.concatenate(held_out), [*learned["labelled"], *learned["unlabelled"]])
+    expect(
+        not seen.any(),
+        f"the M1 of {folder.path} must not have learned from validation or test points",
+        hint="Give both runs the same data.validation_seed and num_validation: their splits then "
+        "differ in the labels only.",
+        learned_from=int(seen.sum()),
+        held_out=len(seen),
+    )
 
 
 def _view(settings, levels):
@@ -173,4 +198,5 @@ def evaluate_selected(experiment, model, selected):
     for variable, value in zip(weights, selected.weights, strict=True):
         variable.assign(value)
     metrics = evaluate_experiment(experiment, chosen, None)
-    return {"epoch": selected.epoch, "validation": metrics["validation"], "test": metrics["test"]}
+    del metrics["labels"]
+    return {"epoch": selected.epoch, **metrics}

@@ -91,6 +91,7 @@ def test_images_are_moved_anew_at_every_step_and_a_later_start_moves_them_alike(
 
     whole = batches(0, 6)
     np.testing.assert_array_equal(batches(4, 2), whole[4:])
+    assert not np.array_equal(whole[0][0], whole[0][1])  # labelled and unlabelled ones differ
     seen = {image.tobytes() for step in whole for part in step for image in part}
     assert len(seen) > 20  # of 36 that were given; there are 25 moves of each of 3 images
 

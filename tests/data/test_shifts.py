@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfssl.data.shifts import shift_at_random
+from tfssl.data.shifts import random_shifts, shift
 
 
 def moved(image, down, right, most):
@@ -16,32 +16,26 @@ def moved(image, down, right, most):
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (5, 6, 3)])
-def test_every_image_is_moved_by_a_whole_number_of_pixels_and_every_move_happens(shape):
-    x = np.random.default_rng(0).integers(0, 256, (400, *shape)).astype(np.uint8)
-    result = shift_at_random(x, 2, seed=[1, 2])
+def test_every_image_is_moved_by_its_own_shift(shape):
+    x = np.random.default_rng(0).integers(0, 256, (25, *shape)).astype(np.uint8)
+    shifts = np.stack(np.meshgrid(*[np.arange(-2, 3, dtype=np.int32)] * 2), axis=-1).reshape(25, 2)
+    result = shift(x, shifts)
     assert result.dtype == tf.uint8
+    for before, after, (down, right) in zip(x, result.numpy(), shifts, strict=True):
+        np.testing.assert_array_equal(after, moved(before, down, right, 2))
+
+
+def test_every_shift_happens_about_as_often():
+    shifts = random_shifts(400, 2, seed=[1, 2]).numpy()
     counts = np.zeros((5, 5), int)
-    for before, after in zip(x, result.numpy(), strict=True):
-        hits = [
-            (down, right)
-            for down in range(-2, 3)
-            for right in range(-2, 3)
-            if np.array_equal(after, moved(before, down, right, 2))
-        ]
-        assert len(hits) == 1
-        counts[hits[0][0] + 2, hits[0][1] + 2] += 1
+    np.add.at(counts, tuple(shifts.T + 2), 1)
     # 16 of each are expected, with a standard deviation of 4.
     assert counts.min() >= 3
     assert counts.max() <= 35
 
 
-def test_moves_depend_on_the_seed_alone():
-    x = np.random.default_rng(0).random((50, 8, 8), np.float32)
-    first, again, other = (shift_at_random(x, 1, seed).numpy() for seed in ([3, 4], [3, 4], [3, 5]))
+def test_shifts_depend_on_the_seed_alone():
+    first, again, other = (random_shifts(50, 1, seed).numpy() for seed in ([3, 4], [3, 4], [3, 5]))
     np.testing.assert_array_equal(first, again)
     assert np.any(first != other)
-
-
-def test_no_shift_leaves_images_as_they_are():
-    x = np.random.default_rng(0).random((5, 8, 8), np.float32)
-    np.testing.assert_array_equal(shift_at_random(x, 0, seed=[0, 0]), x)
+    assert not random_shifts(50, 0, [3, 4]).numpy().any()

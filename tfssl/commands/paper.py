@@ -34,7 +34,7 @@ def likelihood(
     with quiet_tensorflow():
         from tfssl import training
     trained = runs.TrainedRun(run)
-    experiment = training.Experiment.prepare(trained.settings)
+    experiment = training.Experiment.of_run(trained)
     metrics = training.estimate_likelihood(
         experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
     )

@@ -2,9 +2,10 @@
 
 A set is read as an endless stream of permutations, one per pass, cut into full batches: nothing is
 dropped, any number of examples works, and all batches have one static shape. The order is a pure
-function of (seed, pass), so `start_step` continues an interrupted run with exactly the batches it
-would have seen; random shifts of images are one of (seed, step). Rows are gathered a batch at a
-time, which is much faster than one by one, and keep their compact dtype until then.
+function of (seed, pass), and so are random shifts of images: `start_step` continues an interrupted
+run with exactly the batches it would have seen, and several devices share the batches of one. Rows
+are gathered a batch at a time, which is much faster than one by one, and keep their compact dtype
+until then.
 """
 
 import math
@@ -12,12 +13,15 @@ import math
 import numpy as np
 import tensorflow as tf
 
+from tfssl import noise
 from tfssl.data.rows import Rows
-from tfssl.data.shifts import shift_at_random
+from tfssl.data.shifts import random_shifts, shift
 from tfssl.errors import expect
 
 # Two streams of one run must not be shuffled or shifted alike.
 LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
+# Nor are the shifts to depend on the order.
+SHIFTS = 1
 
 # Nothing here is left to tune, and tuning every pass as if it were new takes longer and longer.
 FIXED = tf.data.Options()
@@ -41,9 +45,9 @@ def unlabelled(x, batch_size, seed, transform=None, start_step=0, max_shift=0):
       max_shift: by how many pixels to move each image at most, before `transform`.
     """
     stream = (seed, UNLABELLED_STREAM)
-    rows = _shuffled_rows(len(x), batch_size, stream, start_step)
-    inputs = _inputs(x, transform, stream, max_shift)
-    return rows.map(lambda step, i: {"unlabelled": inputs(step, i)}).prefetch(2)
+    rows = _shuffled_rows(len(x), batch_size, stream, start_step, max_shift)
+    inputs = _inputs(x, transform, max_shift)
+    return rows.map(lambda *rows: {"unlabelled": inputs(*rows)}).prefetch(2)
 
 
 def semi_supervised(
@@ -70,17 +74,17 @@ def semi_supervised(
     """
     x, labels = labelled[0], tf.constant(labelled[1])
     stream = (seed, LABELLED_STREAM)
-    rows = _shuffled_rows(len(labels), batch_sizes[0], stream, start_step)
-    labelled_inputs = _inputs(x, transform, stream, max_shift)
+    rows = _shuffled_rows(len(labels), batch_sizes[0], stream, start_step, max_shift)
+    labelled_inputs = _inputs(x, transform, max_shift)
 
-    def labelled_part(step, i):
-        return labelled_inputs(step, i), tf.one_hot(tf.gather(labels, i), num_classes)
+    def labelled_part(i, shifts):
+        return labelled_inputs(i, shifts), tf.one_hot(tf.gather(labels, i), num_classes)
 
     if unlabelled is None:
-        return rows.map(lambda step, i: {"labelled": labelled_part(step, i)}).prefetch(2)
+        return rows.map(lambda *rows: {"labelled": labelled_part(*rows)}).prefetch(2)
     stream = (seed, UNLABELLED_STREAM)
-    more_rows = _shuffled_rows(len(unlabelled), batch_sizes[1], stream, start_step)
-    unlabelled_inputs = _inputs(unlabelled, transform, stream, max_shift)
+    more_rows = _shuffled_rows(len(unlabelled), batch_sizes[1], stream, start_step, max_shift)
+    unlabelled_inputs = _inputs(unlabelled, transform, max_shift)
 
     def batch(labelled_rows, unlabelled_rows):
         return {
@@ -115,15 +119,13 @@ def _gatherer(x):
     return read
 
 
-def _inputs(x, transform, stream, max_shift):
-    """(step, row numbers) -> what the model is given of these rows of x at this step."""
-    gather, transform, seed = _gatherer(x), transform or _as_float, _seed_of(stream)
+def _inputs(x, transform, max_shift):
+    """(row numbers [n], shifts [n, 2]) -> what the model is given of these rows of x."""
+    gather, transform = _gatherer(x), transform or _as_float
 
-    def inputs(step, i):
+    def inputs(i, shifts):
         rows = gather(i)
-        if max_shift:
-            rows = shift_at_random(rows, max_shift, tf.stack([seed, step]))
-        return transform(rows)
+        return transform(shift(rows, shifts) if max_shift else rows)
 
     return inputs
 
@@ -132,24 +134,19 @@ def _as_float(x):
     return tf.cast(x, tf.float32)
 
 
-def _shuffled_rows(count, batch_size, stream, start_step):
-    """Endless (step, row numbers [batch_size]): permutation after permutation of `count`."""
+def _shuffled_rows(count, batch_size, stream, start_step, max_shift):
+    """Endless (row numbers [batch_size], shifts [batch_size, 2]), permutation after permutation."""
     expect(count > 0, "a training set must not be empty", count=count)
     expect(batch_size > 0, "`batch_size` must be positive", batch_size=batch_size)
     first_pass, skipped = divmod(start_step * batch_size, count)
-    seed = _seed_of(stream)
+    seed = np.random.SeedSequence(stream).generate_state(1)[0] & 0x7FFFFFFF
 
     def permutation(number):
-        order = tf.random.experimental.stateless_shuffle(
-            tf.range(count), seed=tf.stack([seed, number])
-        )
-        return tf.data.Dataset.from_tensor_slices(order)
+        seeds = tf.stack([tf.cast(seed, tf.int64), number])
+        order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
+        shifts = random_shifts(count, max_shift, noise.fold(seeds, SHIFTS))
+        return tf.data.Dataset.from_tensor_slices((order, shifts))
 
     passes = tf.data.Dataset.range(first_pass, np.iinfo(np.int64).max)
     rows = passes.flat_map(permutation).skip(skipped).batch(batch_size, drop_remainder=True)
-    return rows.enumerate(start_step).with_options(FIXED)
-
-
-def _seed_of(stream):
-    state = np.random.SeedSequence(stream).generate_state(1)[0]
-    return tf.constant(state & 0x7FFFFFFF, tf.int64)
+    return rows.with_options(FIXED)

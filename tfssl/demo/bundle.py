@@ -85,7 +85,7 @@ def describe(run):
 
 def samples(run):
     """A few test images of every class, the same at every call."""
-    parts = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split
+    parts = Experiment.of_run(run).split
     order = np.random.default_rng(0).permutation(len(parts.label_test))
     chosen = []
     for k in range(len(run.class_names)):

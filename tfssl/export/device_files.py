@@ -46,7 +46,7 @@ def write_device_files(folder, run, quantisations, reference, progress=iter):
     found = tflite.device_functions(run)
     typical: dict = {}
     if "int8" in quantisations:
-        x_train = Experiment.prepare(run.settings, preprocessing=run.preprocessing).split.x_train
+        x_train = Experiment.of_run(run).split.x_train
         typical = tflite.calibration_inputs(run, found, x_train)
     plan = [
         (name, quantisation, batch)

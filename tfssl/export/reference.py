@@ -19,7 +19,7 @@ CLEAR = 1e-3  # how far the likeliest class must be ahead for its label to be co
 
 def real_inputs(run, count=POINTS):
     """Test points of the run's data as they are stored, or training points if it has none."""
-    experiment = Experiment.prepare(run.settings, preprocessing=run.preprocessing)
+    experiment = Experiment.of_run(run)
     expect(
         experiment.source.class_names == run.class_names,
         f"the data must have the classes that {run.folder.path} was trained on",
