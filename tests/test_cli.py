@@ -125,7 +125,6 @@ def test_predict_never_writes_over_a_file(run_dir, tmp_path, call):
         (["reproduce", "table1", "--labels", "50"], "has these labels: 100, 600, 1000, 3000"),
         (["reproduce", "table1", "--models", "m3"], "has these methods: knn, svm"),
         (["reproduce", "table1", "--budget", "vast"], "--budget must be one of full, quick"),
-        (["reproduce", "table1", "--precision", "int4"], "--precision must be one of float32"),
         (["reproduce", "table1", "--configs", "nowhere"], "cannot read settings nowhere"),
         (["reproduce", "supervised", "--configs", "nowhere"], "cannot read settings nowhere"),
         (["likelihood", "nowhere"], "must be a run folder"),

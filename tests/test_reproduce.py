@@ -104,7 +104,7 @@ def test_what_is_there_is_not_run_again(done, configs):
 
 def test_results_of_other_settings_are_not_mixed_in(done, configs):
     _, _, folder = done
-    changed = plan(folder, configs, precision="mixed_bfloat16")
+    changed = plan(folder, configs, overrides=("device.precision=mixed_bfloat16",))
     with pytest.raises(InputError, match=r"device\.precision = 'float32' instead of 'mixed_bfloa"):
         changed.run()
 
@@ -151,7 +151,7 @@ def test_figure_1_has_its_three_parts(supervised, all_labels):
     assert not any(part != "1a" and name.startswith("style_grid") for part, name in drawn)
     assert len(lines) == 3
     with pytest.raises(InputError, match=r"settings must equal those of .*mnist_m2_"):
-        reproduce.run_figure1(folder, all_labels, "quick", "mixed_bfloat16")
+        reproduce.run_figure1(folder, all_labels, "quick", ("m2.epochs=40",))
 
 
 def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):
@@ -162,9 +162,13 @@ def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):
     assert [whole.settings("m2", labels, 0).m2.epochs for labels in (20, 30)] == [70, 20]
 
 
-def test_the_precision_is_a_setting_of_every_cell(configs, tmp_path):
-    whole = plan(tmp_path, configs, precision="mixed_bfloat16")
-    assert whole.settings("m1_m2", 20, 0).device.precision == "mixed_bfloat16"
+def test_overrides_are_settings_of_every_cell(configs, tmp_path):
+    changes = ("device.precision=mixed_bfloat16", "m1.latent_dim=7", "data.split_seed=9")
+    whole = plan(tmp_path, configs, overrides=changes)
+    for method, labels, split in (("m1_m2", 20, 0), ("m2", 30, 1)):
+        settings = whole.settings(method, labels, split)
+        assert (settings.device.precision, settings.m1.latent_dim) == ("mixed_bfloat16", 7)
+        assert settings.data.split_seed == split
 
 
 @pytest.mark.parametrize(

@@ -1,40 +1,59 @@
 """Our results beside the paper's: tables 1 to 3, all labels, log-likelihoods."""
 
 from benchmarks.tables.layout import markdown
-from tfssl import cells, paper
+from tfssl import cells, paper, reproduce
 
 
 def paper_table(path):
     """A table of the paper, ours beside theirs."""
-    table = paper.TABLES[path.name]
+    table = _table(path)
     return markdown(*paper.rows(table, _reproduced(path)))
 
 
-def paper_details(path):
-    """Errors of the last epoch and of the epoch with the lowest validation error; times."""
-    summary = paper.summarise(_reproduced(path))
-    lines = [
-        [
-            paper.METHODS[method],
-            str(labels),
-            str(cell.splits),
-            f"{cell.error:.2f}",
-            "-" if cell.selected is None else f"{cell.selected:.2f}",
-            f"{cell.seconds / 60:.1f}",
-        ]
-        for method in paper.METHODS
-        for (name, labels), cell in sorted(summary.items())
-        if name == method
-    ]
-    header = ["method", "labels", "splits", "last epoch, %", "selected epoch, %", "minutes"]
-    return markdown(header, lines)
+def minutes_table(path):
+    """How long a split took, without the shared M1."""
+    return _by_labels(path, lambda cell: f"{cell.seconds / 60:.1f}")
+
+
+def selected_table(path):
+    """Mean test errors of the epochs with the lowest validation error, of what has epochs."""
+    return _by_labels(path, lambda cell: cell.selected and f"{cell.selected:.2f}")
+
+
+def _by_labels(path, show):
+    """A row a method and a column a number of labels, of what `show` makes of a `Summary`."""
+    table, summary = _table(path), paper.summarise(_reproduced(path))
+    lines = []
+    for method in table.published:
+        found = (summary.get((method, labels)) for labels in table.labels)
+        line = ["-" if cell is None else show(cell) for cell in found]
+        if all(line):
+            lines.append([paper.METHODS[method], *line])
+    return markdown(["method", *(f"{labels} labels" for labels in table.labels)], lines)
+
+
+def _table(path):
+    """The table of the paper that `path` is named after: "table1", "table1_minutes", ..."""
+    return paper.TABLES[path.name.partition("_")[0]]
 
 
 def _reproduced(path):
-    """The results with the full budget of the table that `path` is named after."""
-    table = paper.TABLES[path.name.removesuffix("_details")]
+    """The results of a table with the full budget and validation points held out."""
+    table = _table(path)
     results = [cells.read_result(file) for file in sorted(path.parent.glob(f"{table.data}_*.json"))]
-    return [r for r in results if r["budget"] == "full" and r["method"] in table.published]
+    results = [result for result in results if _belongs(result, table)]
+    m1 = path.parent / f"{table.data}_m1_full.json"
+    if m1.exists():
+        reproduce.check_m1(results, cells.read_result(m1))
+    return results
+
+
+def _belongs(result, table):
+    return (
+        result["method"] in table.published
+        and result["budget"] == "full"
+        and result["settings"]["data"]["num_validation"] > 0
+    )
 
 
 def shifts_table(path):

@@ -94,12 +94,7 @@ def reproduce(
         bool,
         typer.Option(help="Hold out validation points to follow training; they are never fitted."),
     ] = True,
-    precision: Annotated[
-        str,
-        typer.Option(
-            help="Of the networks: float32, or mixed_bfloat16, faster on hardware that has it."
-        ),
-    ] = "float32",
+    overrides: SetOption = None,
     jobs: Annotated[
         int, typer.Option(min=1, help="Cells to run at a time, each with its share of the cores.")
     ] = 1,
@@ -125,18 +120,14 @@ def reproduce(
         f"--budget must be one of {', '.join(module.BUDGETS)}",
         budget=budget,
     )
-    expect(
-        precision in module.PRECISIONS,
-        f"--precision must be one of {', '.join(module.PRECISIONS)}",
-        precision=precision,
-    )
+    changes = tuple(overrides or ())
     if what == "supervised":
-        result = module.run_supervised(folder, configs, budget, validation, precision, say)
+        result = module.run_supervised(folder, configs, budget, validation, changes, say)
         print_likelihood(result["likelihood"])
         console.print("the paper's error by Bayes' rule: 0.96%")
         return
     if what == "figure1":
-        for path in module.run_figure1(folder, configs, budget, precision, say):
+        for path in module.run_figure1(folder, configs, budget, changes, say):
             say(f"wrote {path}")
         return
     plan = module.Reproduction(
@@ -148,7 +139,7 @@ def reproduce(
         splits,
         budget,
         validation,
-        precision,
+        changes,
     )
     results = plan.run(say, jobs)
     console.print(paper.terminal_table(plan.table.part(plan.methods, plan.labels), results))
