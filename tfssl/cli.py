@@ -94,7 +94,7 @@ app.command(
 )(paper.study)
 app.command(
     epilog="Examples:  tfssl reproduce table1 --budget quick  |  tfssl reproduce table1 --labels "
-    "100 --models m1_m2,m1_tsvm --splits 5 --jobs 2"
+    "100 --models m1_m2,m1_tsvm --splits 5 --jobs 2 --set device.precision=mixed_bfloat16"
 )(paper.reproduce)
 app.command(epilog="Example:  tfssl figures runs/mnist_m2 --to pictures --indices 7910,8150,3623")(
     paper.figures

@@ -153,7 +153,10 @@ def figures(
     ] = None,
     indices: Annotated[
         str | None,
-        typer.Option(metavar="I,J,...", help="Test points to show; one of each class if left out."),
+        typer.Option(
+            metavar="I,J,...",
+            help="Test points to show; figure 1's, or one of each class, if left out.",
+        ),
     ] = None,
 ):
     """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""

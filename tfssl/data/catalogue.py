@@ -3,6 +3,8 @@
 Pictures of several sizes, or to be brought to another, are read like those of an image folder.
 """
 
+import contextlib
+import logging
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,7 +80,8 @@ def _prepared(name, tfds_name, folder):
 
     try:
         builder = tfds.builder(tfds_name, data_dir=folder)
-        builder.download_and_prepare()
+        with _quiet_retries():
+            builder.download_and_prepare()
     except Exception as error:  # the network, the disk, a checksum: TFDS has no common error
         raise InputError(
             f"cannot load {name}: no {name}.npz in TFSSL_DATA_DIR, and TensorFlow Datasets could "
@@ -87,6 +90,18 @@ def _prepared(name, tfds_name, folder):
             "TFSSL_DATA_DIR to it, or connect to the network."
         ) from None
     return builder
+
+
+@contextlib.contextmanager
+def _quiet_retries():
+    """Without a network every file is tried ten times, which takes minutes: not a line each."""
+    logger = logging.getLogger("urllib3.connectionpool")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _drop_grey_axis(pixels):
