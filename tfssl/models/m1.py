@@ -23,7 +23,7 @@ class M1(GenerativeModel):
       input_dim: D, the size of x.
       latent_dim: the size of z.
       hidden_units: sizes of the hidden layers of the encoder; the decoder has them in reverse.
-      likelihood: p(x|z), "bernoulli", "binomial" or "gaussian".
+      likelihood: p(x|z), "bernoulli", "binomial", "gaussian" or "isotropic".
       total_count: n of the binomial likelihood.
       seed: seed of the initial weights and of the noise.
     """

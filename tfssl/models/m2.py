@@ -35,7 +35,7 @@ class M2(GenerativeModel):
       num_unlabelled: N_u, the size of the unlabelled one.
       latent_dim: the size of z.
       hidden_units: sizes of the hidden layers of each of the three networks.
-      likelihood: p(x|y,z), "bernoulli", "binomial" or "gaussian".
+      likelihood: p(x|y,z), "bernoulli", "binomial", "gaussian" or "isotropic".
       total_count: n of the binomial likelihood.
       posterior_scale: what sigma of q(z|x,y) depends on: "xy" as in the authors' code, or "x" as in
         the paper.
