@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tfssl.config import Settings, dump_settings, load_settings, parse_settings
+from tfssl.config import Settings, differences, dump_settings, load_settings, parse_settings
 from tfssl.errors import InputError
 
 CONFIGS = sorted((Path(__file__).parent.parent / "configs").glob("*.toml"))
@@ -29,6 +29,21 @@ def test_dump_and_parse_are_inverse(tmp_path):
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(dump_settings(settings)))
     assert load_settings(path) == settings
+
+
+def test_differences_are_named():
+    settings = load_settings(None, ["m2.epochs=40", "m1.hidden_units=[7]"])
+    found = json.loads(json.dumps(dump_settings(settings)))
+    assert differences(found, dump_settings(settings)) == ""
+    changed = dump_settings(load_settings(None, ["m2.epochs=80", "m1.hidden_units=[7]"]))
+    assert differences(found, changed) == "m2.epochs = 40 instead of 80"
+    assert differences(found, {"data": changed["data"]}) == ""
+    # An older record does not know a newer setting, which was at its default.
+    del found["data"]["max_shift"]
+    assert differences(found, dump_settings(settings)) == ""
+    moved = {"data": {"max_shift": 2, "whitening": 300}}
+    told = "data.max_shift = 0 instead of 2, data.whitening = None instead of 300"
+    assert differences(found, moved) == told
 
 
 @pytest.mark.parametrize("whitening", [None, 1, 600, 0.999])

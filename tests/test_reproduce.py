@@ -109,6 +109,12 @@ def test_results_of_other_settings_are_not_mixed_in(done, configs):
         changed.run()
 
 
+def test_baselines_do_not_depend_on_moved_images(done, configs):
+    results, _, folder = done
+    moved = {"methods": ("knn",), "overrides": ("data.max_shift=1",)}
+    assert plan(folder, configs, **moved).run() == [r for r in results if r["method"] == "knn"]
+
+
 def test_all_cells_share_the_m1_that_is_there(done):
     results, _, folder = done
     (m1,) = {result["m1"] for result in results if result.get("m1") is not None}

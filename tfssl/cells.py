@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from tfssl.config import differences, dump_settings, parse_settings, with_changes
+from tfssl.config import differences, dump_settings, with_changes
 from tfssl.errors import InputError, expect
 from tfssl.files import read_json, remove_temporaries, write_json
 from tfssl.locks import locked
@@ -30,8 +30,7 @@ class Cell:
     Attributes:
       name: of its file, `name`.json.
       title: what to call it.
-      settings: what it depends on, `Settings` or a part of them as a dictionary of plain values;
-        its result records them.
+      settings: what it depends on, from `dump_settings` or a part of it; its result records it.
       work: () -> the result, a dictionary; a picklable function, for it may run elsewhere.
     """
 
@@ -80,8 +79,7 @@ def path_of(cell, folder):
 def _check_settings(cell, folder):
     """Fail unless the result of a cell was made with its settings."""
     path = path_of(cell, folder)
-    found = parse_settings(read_result(path).get("settings", {}), where=path)
-    differ = differences(found, parse_settings(cell.settings))
+    differ = differences(read_result(path).get("settings", {}), cell.settings)
     expect(
         not differ,
         f"{path} must be a result of the settings that are asked for",
@@ -176,8 +174,10 @@ def model_settings(settings):
 
 
 def baseline_settings(settings):
-    """The `Cell.settings` of a baseline."""
-    return {name: dump_settings(settings)[name] for name in ("seed", "data")}
+    """The `Cell.settings` of a baseline: it sees images as they are."""
+    dumped = dump_settings(settings)
+    del dumped["data"]["max_shift"]
+    return {name: dumped[name] for name in ("seed", "likelihood", "data")}
 
 
 def run_baseline(name, settings, record, shared):

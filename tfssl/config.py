@@ -228,12 +228,17 @@ def dump_settings(settings):
 
 
 def differences(found, wanted):
-    """In what two `Settings` differ: "m2.epochs = 40 instead of 80, ...", "" if in nothing."""
-    found, wanted = (_flat(dump_settings(settings)) for settings in (found, wanted))
+    """In what settings differ: "m2.epochs = 40 instead of 80, ...", "" if in nothing.
+
+    Args:
+      found, wanted: from `dump_settings`, or parts of it. What is not in `wanted` does not matter;
+        what is missing in `found` is newer than that, and was at its default.
+    """
+    found = _flat(dump_settings(Settings())) | _flat(found)
     return ", ".join(
-        f"{key} = {value!r} instead of {wanted[key]!r}"
-        for key, value in found.items()
-        if value != wanted[key]
+        f"{key} = {found.get(key)!r} instead of {value!r}"
+        for key, value in _flat(wanted).items()
+        if found.get(key) != value
     )
 
 

@@ -141,7 +141,7 @@ class RunFolder:
         if own.m1.run is not None and settings.m1.run is not None:
             # Where its M1 lies may change; `check_m1` tells whether it is the same.
             settings = with_changes(settings, m1={"run": own.m1.run})
-        differ = differences(own, settings)
+        differ = differences(dump_settings(own), dump_settings(settings))
         expect(
             not differ,
             f"the settings must equal those of {self.path} to resume it",
