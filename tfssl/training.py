@@ -116,10 +116,10 @@ def reuse_m1(run, experiment):
 def _check_unseen(folder, experiment):
     """Fail if the M1 of a run has learned from points that the experiment holds out."""
     rows, learned = experiment.split.rows, folder.split_rows()
-    held_out = [rows["validation"]]
+    held_out = rows["validation"]
     if not len(experiment.source.x_test):  # else test rows are those of another array
-        held_out.append(rows["test"])
-    seen = np.isin(np.concatenate(held_out), [*learned["labelled"], *learned["unlabelled"]])
+        held_out = np.concatenate([held_out, rows["test"]])
+    seen = np.isin(held_out, np.concatenate([learned["labelled"], learned["unlabelled"]]))
     expect(
         not seen.any(),
         f"the M1 of {folder.path} must not have learned from validation or test points",
