@@ -4,12 +4,14 @@ import csv
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+TABLE1 = ["reproduce", "table1", "--configs", Path(__file__).parent.parent / "configs"]
 SMALL = [
     "m1.epochs=1",
     "m2.epochs=1",
@@ -120,11 +122,14 @@ def test_predict_never_writes_over_a_file(run_dir, tmp_path, call):
         (["train", "--set", "data.name=mnits"], "must be one of digits, mnist"),
         (["evaluate", "nowhere"], "must be a run folder"),
         (["study", "--splits", "0"], "Invalid value for '--splits'"),
+        (["study", "--set", "data.num_test=0"], "it needs data.num_test. Received: num_test=0"),
         (["reproduce", "table9"], "WHAT must be one of table1, table2, table3, supervised"),
         (["reproduce", "table1", "--labels", "x"], "--labels must be numbers with commas"),
         (["reproduce", "table1", "--labels", "50"], "has these labels: 100, 600, 1000, 3000"),
         (["reproduce", "table1", "--models", "m3"], "has these methods: knn, svm"),
         (["reproduce", "table1", "--budget", "vast"], "--budget must be one of full, quick"),
+        ([*TABLE1, "--set", "device.precision=int4"], "`device.precision`: Input should be"),
+        ([*TABLE1, "--set", "m2.epoch=1"], "did you mean `m2.epochs`?"),
         (["reproduce", "table1", "--configs", "nowhere"], "cannot read settings nowhere"),
         (["reproduce", "supervised", "--configs", "nowhere"], "cannot read settings nowhere"),
         (["likelihood", "nowhere"], "must be a run folder"),

@@ -1,6 +1,7 @@
 """TFRecords and TensorFlow Datasets by name."""
 
 import io
+import logging
 
 import numpy as np
 import pytest
@@ -135,6 +136,25 @@ def test_pictures_of_several_sizes_in_tensorflow_datasets(store, rng):
     assert {(pictures[i].tobytes(), i % 2) for i in (0, 1, 3, 5)} < found
     source = load_source("tfds:varied", image_size=(3, 2), colour=False)
     assert source.x.shape == (6, 3, 2)
+
+
+def test_what_is_tried_again_without_a_network_is_not_told_each_time(monkeypatch, caplog):
+    import tensorflow_datasets as tfds
+
+    log = logging.getLogger("urllib3.connectionpool")
+
+    class Unreachable:
+        def download_and_prepare(self):
+            for _ in range(10):
+                log.warning("Retrying")
+            raise ConnectionError("no network")
+
+    monkeypatch.setattr(tfds, "builder", lambda *_, **__: Unreachable())
+    with pytest.raises(InputError, match=r"cannot load tfds:far.*ConnectionError: no network"):
+        load_source("tfds:far")
+    assert caplog.records == []
+    log.warning("later")  # others are told as before
+    assert [record.message for record in caplog.records] == ["later"]
 
 
 def test_only_pictures_are_resized(store, tmp_path, rng):
