@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.abuse_cases import KINDS
 from tfssl import cli
-from tfssl.files import TEMPORARY, write_json
+from tfssl.storage.files import TEMPORARY, write_json
 
 RESULTS = Path("docs/results/faults/abuse.json")
 TINY = ["--set=m1.epochs=1", "--set=m1.hidden_units=[8]", "--set=m1.latent_dim=4"]

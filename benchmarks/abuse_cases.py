@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from tfssl import cli
-from tfssl.config import Settings, dump_settings
+from tfssl.settings import Settings, dump_settings
 
 # The last thing that is checked before training starts: with it no case ever trains.
 REFUSED_AT_LAST = "m2.top_classes=999999"

@@ -16,14 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl import classifiers, devices, training
-from tfssl.config import dump_settings, load_settings, with_changes
-from tfssl.experiment import Experiment
-from tfssl.files import write_json
+from tfssl import classifiers
+from tfssl.data.experiment import Experiment
 from tfssl.results import calibration, comparison, suggestions
 from tfssl.results.measures import entropy
-from tfssl.runs import TrainedRun
-from tfssl.trainer import Trainer
+from tfssl.runs.folder import TrainedRun
+from tfssl.settings import dump_settings, load_settings, with_changes
+from tfssl.storage.files import write_json
+from tfssl.training.run import reuse_m1
+from tfssl.training.strategy import make_strategy
+from tfssl.training.trainer import Trainer
 
 STRATEGIES = ("random", "uncertainty", "suggest")
 FOLDS = 5
@@ -108,8 +110,8 @@ def prepare(options, seed):
     data = {"num_labelled": options.start, "split_seed": seed}
     settings = with_changes(settings, model="m1", seed=seed, data=data)
     experiment = Experiment.prepare(settings, preprocessing=run and run.preprocessing)
-    trainer = Trainer(experiment, devices.make_strategy("default"), verbose=False)
-    m1 = trainer.train_m1() if run is None else training.reuse_m1(run, experiment)
+    trainer = Trainer(experiment, make_strategy("default"), verbose=False)
+    m1 = trainer.train_m1() if run is None else reuse_m1(run, experiment)
     parts, source = experiment.split, experiment.source
     rows = np.concatenate([parts.rows["labelled"], parts.rows["unlabelled"]])
     rows = rows[source.label[rows] >= 0][: options.pool]  # a label that is not there cannot be had

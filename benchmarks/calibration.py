@@ -11,11 +11,12 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tfssl import evaluation, training
-from tfssl.config import dump_settings, load_settings
-from tfssl.files import write_json
-from tfssl.gallery import Subject
+from tfssl.pictures.of_run import Subject
 from tfssl.results import calibration
+from tfssl.runs.evaluation import classification_metrics
+from tfssl.settings import dump_settings, load_settings
+from tfssl.storage.files import write_json
+from tfssl.training.run import train
 
 # M1's classifier is cross-fitted on the labels, M2 has points that are held out for it.
 METHODS = {"m1": (), "m2": ("data.num_validation=200",)}
@@ -25,15 +26,15 @@ def measure(folder, model, seed, overrides=()):
     """Train a run into `folder` and calibrate it: the result as plain JSON values."""
     seeds = (f"seed={seed}", f"data.split_seed={seed}")
     settings = load_settings(None, [f"model={model}", *METHODS[model], *seeds, *overrides])
-    training.train(settings, folder)
+    train(settings, folder)
     subject = Subject.open(folder)
     fitted = calibration.calibrate(subject)
     parts = subject.experiment.split
     raw = subject.run.probabilities(parts.x_test)
     return {
         "calibration": asdict(fitted),
-        "before": evaluation.classification_metrics(raw, parts.label_test),
-        "after": evaluation.classification_metrics(fitted(raw), parts.label_test),
+        "before": classification_metrics(raw, parts.label_test),
+        "after": classification_metrics(fitted(raw), parts.label_test),
         "settings": dump_settings(settings),
     }
 

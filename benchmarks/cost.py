@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from benchmarks import cases, ours
 from benchmarks.workers import summary
-from tfssl import plots
+from tfssl.pictures import drawing
 
 ROOT = Path(__file__).parent.parent
 NUM_CLASSES = (2, 5, 10, 20)
@@ -106,7 +106,7 @@ def main(source=ROOT / "docs/results/speed/cost.json", target=ROOT / "docs/figur
     """Draw the figure from a result file."""
     result = json.loads(Path(source).read_text(encoding="utf-8"))["result"]
     Path(target).parent.mkdir(parents=True, exist_ok=True)
-    plots.write_figure(target, draw(result))
+    drawing.write_figure(target, draw(result))
     print(f"wrote {target}")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workers import summary
-from tfssl.ondevice import DeviceModel
+from tfssl.devices.ondevice import DeviceModel
 
 WARM_UP = 10
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from benchmarks.device_worker import comparison
 from benchmarks.run import machine
+from tfssl.devices.ondevice import METADATA
 from tfssl.errors import expect
-from tfssl.files import write_json
-from tfssl.ondevice import METADATA
+from tfssl.storage.files import write_json
 
 # What the result keeps of a file's metadata.
 REPORTED = ("function", "quantisation", "batch", "bytes", "difference")
@@ -39,9 +39,9 @@ def measure(run_dir, model_dir, calls):
       model_dir: the exported model; its latest version is measured.
       calls: how many calls to time.
     """
-    from tfssl.experiment import Experiment
+    from tfssl.data.experiment import Experiment
     from tfssl.export.versions import Version
-    from tfssl.runs import TrainedRun
+    from tfssl.runs.folder import TrainedRun
 
     run, folder = TrainedRun(run_dir), Version.open(model_dir).tflite
     expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
@@ -81,14 +81,14 @@ def round_weights(model):
 
 def _add_eight_bit(folder, run, x_train):
     """Convert the classifier with 8-bit activations too; its metadata say so."""
-    from tfssl.export import tflite
-    from tfssl.export.device_files import BATCHES
+    from tfssl.devices import conversion
+    from tfssl.devices.files import BATCHES
 
-    found = tflite.device_functions(run)
-    inputs = tflite.calibration_inputs(run, found, x_train)["classify"]
+    found = conversion.device_functions(run)
+    inputs = conversion.calibration_inputs(run, found, x_train)["classify"]
     about = json.loads((folder / METADATA).read_text(encoding="utf-8"))
     for batch, suffix in BATCHES.items():
-        content = tflite.convert(found["classify"], "int8", batch, inputs, activation_bits=8)
+        content = conversion.convert(found["classify"], "int8", batch, inputs, activation_bits=8)
         name = f"classify_int8_8bit{suffix}.tflite"
         (folder / name).write_bytes(content)
         about["files"][name] = {

@@ -9,12 +9,12 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.workers import summary
-from tfssl import devices
-from tfssl.config import load_settings
-from tfssl.data.sources import Source
-from tfssl.experiment import Experiment
-from tfssl.runs import RunFolder
-from tfssl.trainer import Trainer
+from tfssl.data.experiment import Experiment
+from tfssl.data.loading import Source
+from tfssl.runs.folder import RunFolder
+from tfssl.settings import load_settings
+from tfssl.training.strategy import make_strategy
+from tfssl.training.trainer import Trainer
 
 # The steps of benchmarks.cases, as settings of a run on as many images as MNIST trains on.
 NUM_EXAMPLES, NUM_LABELLED = 50_000, 100
@@ -83,7 +83,7 @@ def train(trainer_class, settings, source):
     with tempfile.TemporaryDirectory() as folder:
         trainer = trainer_class(
             Experiment.prepare(settings, source),
-            devices.make_strategy("default"),
+            make_strategy("default"),
             RunFolder.create(Path(folder) / "run", settings),
             verbose=False,
         )

@@ -11,8 +11,8 @@ import zipfile
 
 import numpy as np
 
-from tfssl.archives import read_arrays
-from tfssl.files import read_json
+from tfssl.storage.archives import read_arrays
+from tfssl.storage.files import read_json
 
 NETWORKS = [
     "--set=m2.hidden_units=[16]",

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill_jobs import Export, Reproduce, Training
-from tfssl.archives import read_arrays
-from tfssl.files import TEMPORARY, read_json, write_json
+from tfssl.storage.archives import read_arrays
+from tfssl.storage.files import TEMPORARY, read_json, write_json
 
 RESULTS = Path("docs/results/faults/kills.json")
 KILLS_IN_A_ROW = 6
@@ -140,7 +140,7 @@ def kill_and_compare(kind, job, rng, kills):
 def main(kills=60, seed=0, only=None, output=RESULTS):
     """Run everything and write the results; whether all was well."""
     import tfssl.export.saved_model
-    import tfssl.training  # noqa: F401  before the forks
+    import tfssl.training.run  # noqa: F401  before the forks
 
     output.parent.mkdir(parents=True, exist_ok=True)
     records: list[dict] = []

@@ -13,8 +13,8 @@ import numpy as np
 import psutil
 
 from benchmarks import fit
-from tfssl.config import load_settings
-from tfssl.trainer import Trainer
+from tfssl.settings import load_settings
+from tfssl.training.trainer import Trainer
 
 EPOCHS = 9
 

@@ -3,9 +3,8 @@
 import tensorflow as tf
 
 from benchmarks import cases
-from tfssl import objectives
-from tfssl.models import M1, M2, LatentM2
-from tfssl.optimizers import FusedAdam
+from tfssl.models import M1, M2, LatentM2, objectives
+from tfssl.models.optimizers import FusedAdam
 
 
 def make(case, weights, data, top_classes=None, precision="float32"):

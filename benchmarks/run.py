@@ -19,7 +19,7 @@ from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from tfssl.files import write_json
+from tfssl.storage.files import write_json
 
 ROOT = Path(__file__).parent.parent
 # Part -> repetitions.

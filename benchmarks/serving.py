@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.run import machine
 from tfssl.export.reference import load_reference
 from tfssl.export.versions import Version
-from tfssl.files import write_json
+from tfssl.storage.files import write_json
 
 ROOT = Path(__file__).parent.parent
 BATCH_SIZES = (1, 32)

@@ -20,12 +20,12 @@ import numpy as np
 import tensorflow as tf
 from sklearn.datasets import load_digits
 
-from tfssl.data import pipelines
-from tfssl.data.sources import load_source
+from tfssl.data import batches
+from tfssl.data.loading import load_source
 from tfssl.data.splits import split
-from tfssl.files import write_json
 from tfssl.models import M2
-from tfssl.optimizers import FusedAdam, HoldThenDecay
+from tfssl.models.optimizers import FusedAdam, HoldThenDecay
+from tfssl.storage.files import write_json
 
 STEPS_PER_CALL = 20
 
@@ -121,7 +121,7 @@ class Training:
             optimizer=optimizer, jit_compile=False, steps_per_execution=STEPS_PER_CALL
         )
         transform = _scaled if self.unlabelled.dtype == np.uint8 else None
-        batches = pipelines.semi_supervised(
+        dataset = batches.semi_supervised(
             self.labelled,
             unlabelled,
             self.model.num_classes,
@@ -131,7 +131,7 @@ class Training:
             self.done,
         )
         timer = StepTimer()
-        self.model.fit(batches, steps_per_epoch=steps, verbose=0, shuffle=False, callbacks=[timer])
+        self.model.fit(dataset, steps_per_epoch=steps, verbose=0, shuffle=False, callbacks=[timer])
         return timer.median()
 
     def state(self):

@@ -4,8 +4,8 @@ import json
 import sys
 
 from tfssl import TrainedRun
-from tfssl.experiment import Experiment
-from tfssl.training import evaluate_experiment
+from tfssl.data.experiment import Experiment
+from tfssl.training.run import evaluate_experiment
 
 if __name__ == "__main__":
     run = TrainedRun(sys.argv[1])

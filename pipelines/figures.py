@@ -2,7 +2,7 @@
 
 import sys
 
-from tfssl.gallery import write_figures
+from tfssl.pictures.of_run import write_figures
 
 if __name__ == "__main__":
     written, skipped = write_figures(*sys.argv[1:3])

@@ -4,8 +4,8 @@ import json
 import sys
 
 from tfssl import TrainedRun
-from tfssl.experiment import Experiment
-from tfssl.training import estimate_likelihood
+from tfssl.data.experiment import Experiment
+from tfssl.training.run import estimate_likelihood
 
 if __name__ == "__main__":
     run, num_samples = TrainedRun(sys.argv[1]), int(sys.argv[2])

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 from sklearn import datasets
 
-from tfssl.data.sources import load_source
+from tfssl.data.loading import load_source
 
 LABELS_PER_CLASS, UNLABELLED, TEST = 10, 10_000, 2_000
 GARMENTS = ["top", "trouser", "pullover", "dress", "coat"]

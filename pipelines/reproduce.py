@@ -9,16 +9,16 @@ from pathlib import Path
 
 from rich import print
 
-from tfssl import paper, reproduce
+from tfssl.paper import reproduction, tables
 
 CONFIGS = Path("configs")
 
 if __name__ == "__main__":
     what, folder = sys.argv[1], Path(sys.argv[2])
     if what == "supervised":
-        print(json.dumps(reproduce.run_supervised(folder, CONFIGS)["likelihood"], indent=2))
+        print(json.dumps(reproduction.run_supervised(folder, CONFIGS)["likelihood"], indent=2))
     elif what == "figure1":
-        print(*reproduce.run_figure1(folder, CONFIGS), sep="\n")
+        print(*reproduction.run_figure1(folder, CONFIGS), sep="\n")
     else:
-        results = reproduce.Reproduction(paper.TABLES[what], folder, CONFIGS).run()
-        print(paper.terminal_table(paper.TABLES[what], results))
+        results = reproduction.Reproduction(tables.TABLES[what], folder, CONFIGS).run()
+        print(tables.terminal_table(tables.TABLES[what], results))

@@ -36,16 +36,16 @@ def call():
 
 @pytest.fixture
 def grid_tile():
-    """A function that cuts a tile out of a grid that `tfssl.plots` drew."""
-    from tfssl import plots
+    """A function that cuts a tile out of a grid that `tfssl.pictures.drawing` drew."""
+    from tfssl.pictures import drawing
 
     def cut(picture, shape, row, column):
         """The tile's pixels; `shape` is [rows, columns, height, width] of the grid's tiles."""
         rows, columns, height, width = shape
         pixels = np.asarray(picture)
-        bottom, right = (edge - plots.MARGIN + plots.GAP for edge in pixels.shape[:2])
-        top = bottom - (rows - row) * (height + plots.GAP)
-        left = right - (columns - column) * (width + plots.GAP)
+        bottom, right = (edge - drawing.MARGIN + drawing.GAP for edge in pixels.shape[:2])
+        top = bottom - (rows - row) * (height + drawing.GAP)
+        left = right - (columns - column) * (width + drawing.GAP)
         return pixels[top : top + height, left : left + width]
 
     return cut

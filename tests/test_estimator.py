@@ -15,7 +15,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tfssl import InputError, SemiSupervisedClassifier
-from tfssl.trainer import Trainer
+from tfssl.training.trainer import Trainer
 
 # A fit of this size is little more than TensorFlow tracing its training step.
 FAST = {

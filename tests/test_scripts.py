@@ -49,15 +49,15 @@ def test_a_run_from_training_to_its_export(script, tmp_path, monkeypatch, rng):
 
 
 def test_the_papers_jobs(script, tmp_path, monkeypatch):
-    from tfssl import paper
+    from tfssl.paper import tables
 
     monkeypatch.chdir(tmp_path)
     Path("configs").mkdir()
     # The digits, whatever the names say: the real sets are no part of the repository.
     for name in ("digits_m1m2", "mnist_m2_all", "svhn_m2_all"):
         Path(f"configs/{name}.toml").write_text(SETTINGS)
-    table = paper.PaperTable("Table 0", "digits", (20,), {"knn": (1.25,)})
-    monkeypatch.setitem(paper.TABLES, "table1", table)
+    table = tables.PaperTable("Table 0", "digits", (20,), {"knn": (1.25,)})
+    monkeypatch.setitem(tables.TABLES, "table1", table)
     assert "1.25" in script("reproduce", "table1", "done")
     assert Path("done/results/digits_knn_20_split2_full.json").is_file()
     assert '"bayes"' in script("reproduce", "supervised", "done")

@@ -12,15 +12,15 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 _HOME = {
     "InputError": "tfssl.errors",
-    "Settings": "tfssl.config",
-    "load_settings": "tfssl.config",
+    "Settings": "tfssl.settings",
+    "load_settings": "tfssl.settings",
     "M1": "tfssl.models",
     "M2": "tfssl.models",
     "StackedM1M2": "tfssl.models",
     "SemiSupervisedClassifier": "tfssl.estimator",
     "TransductiveSVM": "tfssl.classifiers.tsvm",
-    "TrainedRun": "tfssl.runs",
-    "train": "tfssl.training",
+    "TrainedRun": "tfssl.runs.folder",
+    "train": "tfssl.training.run",
 }
 
 __all__ = list(_HOME)

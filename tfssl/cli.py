@@ -10,8 +10,8 @@ import typer
 from tfssl.commands import data as own_data
 from tfssl.commands import demo, devices, paper, results, serving
 from tfssl.commands.common import RunArgument, SetOption, console, quiet_tensorflow
-from tfssl.config import load_settings
 from tfssl.errors import InputError, expect
+from tfssl.settings import load_settings
 
 app = typer.Typer(
     help="Train a classifier from a few labels and many unlabelled examples.",
@@ -51,7 +51,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
 ):
     """Train one experiment, evaluate it and write a run folder."""
-    from tfssl import runs
+    from tfssl.runs.folder import RunFolder
 
     if data is None:
         expect(label is None, "--label needs --data", hint="Or use --set data.label=NAME.")
@@ -63,12 +63,12 @@ def train(
     name = Path(settings.data.name).stem if source is None else source.name
     run_dir = run_dir or Path("runs") / f"{name}_{settings.model}"
     if resume:
-        runs.RunFolder.open(run_dir).check_settings(settings)
+        RunFolder.open(run_dir).check_settings(settings)
     else:
-        runs.RunFolder(run_dir).check_new()
+        RunFolder(run_dir).check_new()
     with quiet_tensorflow():
-        from tfssl import training
-    run = training.train(settings, run_dir, resume, source)
+        from tfssl.training.run import train
+    run = train(settings, run_dir, resume, source)
     print_metrics(run.folder.read_json("metrics.json"))
     console.print(f"run folder: {run.folder.path}", soft_wrap=True)
     console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)
@@ -77,13 +77,13 @@ def train(
 @app.command(epilog="Example:  tfssl evaluate runs/digits_m1")
 def evaluate(run: RunArgument):
     """Measure a trained run again on its validation and test points."""
-    from tfssl import runs
+    from tfssl.runs.folder import TrainedRun
 
     with quiet_tensorflow():
-        from tfssl import training
-    trained = runs.TrainedRun(run)
-    experiment = training.Experiment.of_run(trained)
-    print_metrics(training.evaluate_experiment(experiment, trained.model, trained.classifier))
+        from tfssl.training.run import Experiment, evaluate_experiment
+    trained = TrainedRun(run)
+    experiment = Experiment.of_run(trained)
+    print_metrics(evaluate_experiment(experiment, trained.model, trained.classifier))
 
 
 app.command(epilog="Example:  tfssl likelihood runs/mnist_m2 --samples 100 --points 10000")(

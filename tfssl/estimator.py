@@ -25,13 +25,14 @@ from sklearn.utils import check_random_state, column_or_1d, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tfssl import classifiers, devices
-from tfssl.config import Settings, parse_settings
-from tfssl.data.sources import NO_LABEL, Source
+from tfssl import classifiers
+from tfssl.data.experiment import Experiment
+from tfssl.data.loading import NO_LABEL, Source
 from tfssl.errors import expect
-from tfssl.experiment import Experiment
-from tfssl.trainer import Trainer
-from tfssl.training import check_batch_sizes
+from tfssl.settings import Settings, parse_settings
+from tfssl.training.run import check_batch_sizes
+from tfssl.training.strategy import make_strategy
+from tfssl.training.trainer import Trainer
 
 Array = npt.NDArray[Any]
 
@@ -146,7 +147,7 @@ class SemiSupervisedClassifier(
             levels=self.levels,
         )
         experiment = Experiment.prepare(settings, source)
-        strategy = devices.make_strategy(settings.device.strategy)
+        strategy = make_strategy(settings.device.strategy)
         check_batch_sizes(settings, strategy)
         trainer = Trainer(experiment, strategy, verbose=bool(self.verbose))
         self.model_, self.classifier_ = trainer.run()

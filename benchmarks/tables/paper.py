@@ -1,13 +1,14 @@
 """Our results beside the paper's: tables 1 to 3, all labels, log-likelihoods."""
 
 from benchmarks.tables.layout import markdown
-from tfssl import cells, paper, reproduce
+from tfssl.paper import reproduction, tables
+from tfssl.paper.jobs import read_result
 
 
 def paper_table(path):
     """A table of the paper, ours beside theirs."""
     table = _table(path)
-    return markdown(*paper.rows(table, _reproduced(path)))
+    return markdown(*tables.rows(table, _reproduced(path)))
 
 
 def minutes_table(path):
@@ -22,29 +23,29 @@ def selected_table(path):
 
 def _by_labels(path, show):
     """A row a method and a column a number of labels, of what `show` makes of a `Summary`."""
-    table, summary = _table(path), paper.summarise(_reproduced(path))
+    table, summary = _table(path), tables.summarise(_reproduced(path))
     lines = []
     for method in table.published:
         found = (summary.get((method, labels)) for labels in table.labels)
         line = ["-" if cell is None else show(cell) for cell in found]
         if all(line):
-            lines.append([paper.METHODS[method], *line])
+            lines.append([tables.METHODS[method], *line])
     return markdown(["method", *(f"{labels} labels" for labels in table.labels)], lines)
 
 
 def _table(path):
     """The table of the paper that `path` is named after: "table1", "table1_minutes", ..."""
-    return paper.TABLES[path.name.partition("_")[0]]
+    return tables.TABLES[path.name.partition("_")[0]]
 
 
 def _reproduced(path):
     """The results of a table with the full budget and validation points held out."""
     table = _table(path)
-    results = [cells.read_result(file) for file in sorted(path.parent.glob(f"{table.data}_*.json"))]
+    results = [read_result(file) for file in sorted(path.parent.glob(f"{table.data}_*.json"))]
     results = [result for result in results if _belongs(result, table)]
     m1 = path.parent / f"{table.data}_m1_full.json"
     if m1.exists():
-        reproduce.check_m1(results, cells.read_result(m1))
+        reproduction.check_m1(results, read_result(m1))
     return results
 
 
@@ -58,13 +59,13 @@ def _belongs(result, table):
 
 def shifts_table(path):
     """The rows of table 2 that rest on M1, with and without moved images."""
-    table = paper.TABLES["table2"]
+    table = tables.TABLES["table2"]
     moved, still = (
-        paper.summarise(_reproduced(folder / "table2"))
+        tables.summarise(_reproduced(folder / "table2"))
         for folder in (path.parent, path.parent / "unshifted")
     )
     lines = [
-        [paper.METHODS[method], str(moved[method, labels]), str(cell), f"{published[0]:.2f}"]
+        [tables.METHODS[method], str(moved[method, labels]), str(cell), f"{published[0]:.2f}"]
         for method, published in table.published.items()
         for (name, labels), cell in still.items()
         if name == method
@@ -76,7 +77,7 @@ def supervised_table(path):
     """M2 with every label, by q(y|x) and by Bayes' rule, with and without validation points."""
     rows = []
     for mode in ("", "no_validation_"):
-        result = cells.read_result(path.parent / f"mnist_m2_all_{mode}full.json")
+        result = read_result(path.parent / f"mnist_m2_all_{mode}full.json")
         found, labels = result["likelihood"], f"{result['labels']['training']:,}"
         bayes = f"Bayes' rule, {found['samples']} samples"
         rows.append(["q(y given x)", labels, *_interval(found["recognition"]), "-"])
@@ -91,7 +92,7 @@ def likelihood_table(path):
     rows = []
     for file, name in names.items():
         if (path.parent / f"{file}.json").exists():
-            found = cells.read_result(path.parent / f"{file}.json")["likelihood"]
+            found = read_result(path.parent / f"{file}.json")["likelihood"]
             estimate = f"{found['log_likelihood']:.2f} ± {found['log_likelihood_error']:.2f}"
             numbers = [str(found["points"]), str(found["samples"])]
             rows.append([name, f"{found['bound']:.2f}", estimate, *numbers])

@@ -5,7 +5,8 @@ import json
 import numpy as np
 
 from benchmarks.tables.layout import markdown
-from tfssl import cells, study
+from tfssl.paper import study
+from tfssl.paper.jobs import read_result
 
 ABUSE = {
     "bad_data": "data files",
@@ -20,13 +21,13 @@ ABUSE = {
 
 def errors_table(folder):
     """A study: mean test errors of the methods."""
-    results = [cells.read_result(file) for file in sorted(folder.glob("*.json"))]
+    results = [read_result(file) for file in sorted(folder.glob("*.json"))]
     return study.markdown(study.in_table_order(results))
 
 
 def active_table(path):
     """Mean test error over the seeds, by how points to label were chosen."""
-    seeds = [cells.read_result(file) for file in sorted(path.parent.glob(f"{path.name}_*.json"))]
+    seeds = [read_result(file) for file in sorted(path.parent.glob(f"{path.name}_*.json"))]
     names = {"random": "random", "uncertainty": "highest entropy", "suggest": "`suggest`"}
     rows = []
     for strategy, name in names.items():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfssl.config import load_settings
+from tfssl.settings import load_settings
 
 FEW = ["--set", "m1.epochs=2", "--set", "m2.epochs=5", "--set", "m2.supervised_steps=20"]
 

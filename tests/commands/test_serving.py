@@ -60,7 +60,7 @@ def test_bad_input_ends_with_2_and_writes_nothing(
 
 
 def test_a_port_that_is_taken():
-    from tfssl.export import server
+    from tfssl.serving import server
 
     with (
         socket.create_server(("127.0.0.1", 0)) as taken,

@@ -7,9 +7,9 @@ import pytest
 from PIL import Image
 
 from tfssl.data import images
+from tfssl.data.loading import load_source
 from tfssl.data.new_inputs import read_new
-from tfssl.data.rows import Rows
-from tfssl.data.sources import load_source
+from tfssl.data.on_disk import Rows
 from tfssl.data.splits import split
 from tfssl.errors import InputError
 

@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from tfssl.data.loading import load_source
 from tfssl.data.new_inputs import read_new
-from tfssl.data.sources import load_source
 from tfssl.errors import InputError
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfssl.data import tables
+from tfssl.data.loading import load_source
 from tfssl.data.new_inputs import read_new
-from tfssl.data.sources import load_source
 from tfssl.errors import InputError
 
 TABLE = """age,colour,size,species

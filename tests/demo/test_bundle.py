@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from tfssl import figures, training
-from tfssl.config import load_settings
-from tfssl.data import sources
+from tfssl.data import loading
 from tfssl.demo import bundle, default_run
 from tfssl.errors import InputError
+from tfssl.pictures import of_model
+from tfssl.settings import load_settings
+from tfssl.training.run import train
 
 SMALL = (
     "m1.epochs=1",
@@ -29,7 +30,7 @@ def runs(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
     for model in ("m1", "m2"):
         settings = load_settings(None, [*SMALL, f"model={model}"])
-        training.train(settings, root / f"digits_{model}")
+        train(settings, root / f"digits_{model}")
     return {model: root / f"digits_{model}" for model in ("m1", "m2")}
 
 
@@ -62,7 +63,7 @@ def test_the_models_agree_with_keras_on_a_test_image(runs, tmp_path):
     np.testing.assert_allclose(probabilities, run.probabilities(stored), atol=1e-5)
     label = probabilities.argmax(axis=1).astype(np.int32)
     z = encode(x=x)["loc"]
-    expected = figures.analogies(run.model, run.preprocessing(stored), label)
+    expected = of_model.analogies(run.model, run.preprocessing(stored), label)
     pictures = [decode(y=np.array([k], np.int32), z=z)["x"] for k in range(10)]
     np.testing.assert_allclose(np.concatenate(pictures).reshape(10, 64), expected, atol=1e-5)
 
@@ -80,7 +81,7 @@ def test_demo_json_describes_the_run(runs, tmp_path):
     assert about["style_dim"] == 3
     assert np.shape(about["axes"]) == (2, 3)
     assert [sample["label"] for sample in about["samples"]] == sorted([*range(10)] * 2)
-    pool = {tuple(image.ravel().tolist()) for image in sources.load_source("digits").x}
+    pool = {tuple(image.ravel().tolist()) for image in loading.load_source("digits").x}
     assert all(tuple(sample["pixels"]) in pool for sample in about["samples"])
 
 
@@ -98,7 +99,7 @@ def test_a_run_whose_data_is_gone_is_shown_without_test_images(runs, tmp_path, m
     def gone(name, **_):
         raise InputError(f"{name} is gone.")
 
-    monkeypatch.setattr("tfssl.experiment.load_source", gone)
+    monkeypatch.setattr("tfssl.data.experiment.load_source", gone)
     lines = []
     bundle.write_bundle(bundle.open_run(runs["m2"]), tmp_path, lines.append)
     assert json.loads((tmp_path / "demo.json").read_text())["samples"] == []
@@ -121,7 +122,7 @@ def test_only_images_have_a_page(tmp_path, rng):
         "data.num_labelled=10",
         "data.num_test=10",
     ]
-    training.train(load_settings(None, settings), tmp_path / "run")
+    train(load_settings(None, settings), tmp_path / "run")
     with pytest.raises(InputError, match="the page shows models of images"):
         bundle.open_run(tmp_path / "run")
 

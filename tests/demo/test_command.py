@@ -10,10 +10,11 @@ import urllib.request
 import pytest
 from typer.testing import CliRunner
 
-from tfssl import cli, training
-from tfssl.config import load_settings
-from tfssl.demo import litert
+from tfssl import cli
+from tfssl.demo import assets
 from tfssl.errors import InputError
+from tfssl.settings import load_settings
+from tfssl.training.run import train
 
 SMALL = ("model=m2", "m2.epochs=1", "m2.hidden_units=[10]", "m2.supervised_steps=0")
 
@@ -55,14 +56,14 @@ def test_the_program_exits_with_2(tmp_path):
 @pytest.fixture
 def packages(tmp_path):
     """A folder with the files of LiteRT.js, empty: no browser reads them here."""
-    for name in litert.NEEDED:
+    for name in assets.NEEDED:
         (tmp_path / "js" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "js" / name).write_text("")
     return tmp_path / "js"
 
 
 def test_it_serves_until_it_is_stopped_and_leaves_nothing(tmp_path, packages):
-    training.train(load_settings(None, SMALL), tmp_path / "runs" / "digits_m2")
+    train(load_settings(None, SMALL), tmp_path / "runs" / "digits_m2")
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-m", "tfssl.cli", "demo", "--port", "0", "--litert", str(packages)]
     with subprocess.Popen(

@@ -17,25 +17,25 @@ SMALL = (
 @pytest.fixture(scope="session")
 def run_folder(tmp_path_factory):
     """A function: settings such as "model=m2" -> the folder of a finished run, trained once."""
-    from tfssl import training
-    from tfssl.config import load_settings
+    from tfssl.settings import load_settings
+    from tfssl.training.run import train
 
     folders = {}
 
-    def train(*settings):
+    def run_of(*settings):
         if settings not in folders:
             folder = tmp_path_factory.mktemp("runs") / "run"
-            training.train(load_settings(None, [*SMALL, *settings]), folder)
+            train(load_settings(None, [*SMALL, *settings]), folder)
             folders[settings] = folder
         return folders[settings]
 
-    return train
+    return run_of
 
 
 @pytest.fixture(scope="session")
 def trained(run_folder):
     """A function: settings -> a `TrainedRun`."""
-    from tfssl.runs import TrainedRun
+    from tfssl.runs.folder import TrainedRun
 
     return lambda *settings: TrainedRun(run_folder(*settings))
 
@@ -43,7 +43,7 @@ def trained(run_folder):
 @pytest.fixture(scope="session")
 def digits():
     """Images as they are stored, [30, 8, 8] uint8."""
-    from tfssl.data.sources import load_source
+    from tfssl.data.loading import load_source
 
     return load_source("digits").x[:30]
 

@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
-from tfssl import figures, likelihoods
 from tfssl.export.functions import functions
+from tfssl.models import importance
+from tfssl.pictures import of_model
 from tfssl.results.calibration import Calibration, scaled
 
 MODELS = ("m1", "m2", "m1m2")
@@ -102,7 +103,7 @@ def test_reconstruct_decodes_the_code(run, digits):
     decoded = call(run, "decode", z=code["loc"], **y)["x"]
     np.testing.assert_allclose(call(run, "reconstruct", x=digits)["x"], decoded, atol=1e-6)
     x = run.preprocessing(digits)
-    expected = figures.reconstructions(run.model, x).reshape(decoded.shape)
+    expected = of_model.reconstructions(run.model, x).reshape(decoded.shape)
     np.testing.assert_allclose(decoded, expected, atol=1e-5)
 
 
@@ -112,7 +113,7 @@ def test_analogies_are_the_styles_in_every_class(trained, digits, model):
     found = call(run, "analogies", x=digits)["x"]
     assert found.shape == (30, 10, 8, 8)
     label = call(run, "classify", x=digits)["label"]
-    expected = figures.analogies(run.model, run.preprocessing(digits), label)
+    expected = of_model.analogies(run.model, run.preprocessing(digits), label)
     np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-5)
     own = found[np.arange(30), label]
     np.testing.assert_allclose(own, call(run, "reconstruct", x=digits)["x"], atol=1e-5)
@@ -148,7 +149,7 @@ def test_log_likelihood_is_the_importance_weighted_one(run, digits):
     log_joint = special.logsumexp(weights, axis=0) - np.log(samples)
     expected = special.logsumexp(log_joint, axis=1)
     np.testing.assert_allclose(found["log_likelihood"], expected, rtol=1e-5)
-    bound = likelihoods.marginal_bound(model, x, weights.mean(axis=0))
+    bound = importance.marginal_bound(model, x, weights.mean(axis=0))
     np.testing.assert_allclose(found["bound"], bound, rtol=1e-5)
     assert (found["bound"] <= found["log_likelihood"]).all()
 
@@ -174,9 +175,9 @@ def test_whitened_inputs_share_one_matrix(trained, digits):
 
 
 def test_features_that_are_no_images_keep_their_units(tmp_path):
-    from tfssl import training
-    from tfssl.config import load_settings
-    from tfssl.runs import TrainedRun
+    from tfssl.runs.folder import TrainedRun
+    from tfssl.settings import load_settings
+    from tfssl.training.run import train
 
     rng = np.random.default_rng(0)
     label = np.arange(200) % 2
@@ -184,7 +185,7 @@ def test_features_that_are_no_images_keep_their_units(tmp_path):
     np.savez(tmp_path / "points.npz", x=x, y=label)
     changes = [f"data.name={tmp_path / 'points.npz'}", "model=m2", "likelihood=gaussian"]
     changes += ["data.num_labelled=20", "data.num_test=50", "m2.epochs=2", "m2.hidden_units=[8]"]
-    training.train(load_settings(None, changes), tmp_path / "run")
+    train(load_settings(None, changes), tmp_path / "run")
     run = TrainedRun(tmp_path / "run")
     found = functions(run)
     assert not [name for name in found if name.endswith("_float")]

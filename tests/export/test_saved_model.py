@@ -15,10 +15,10 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from tfssl.errors import InputError
 from tfssl.export import check, saved_model, versions, warmup
+from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference
-from tfssl.export.session import SavedModelSession
-from tfssl.runs import TrainedRun
+from tfssl.runs.folder import TrainedRun
 
 MODELS = ("m1", "m2", "m1m2")
 

@@ -9,10 +9,9 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
-from tfssl import noise, objectives
-from tfssl.data import pipelines
+from tfssl.data import batches
 from tfssl.errors import InputError
-from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
+from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions, noise, objectives
 
 D, K, Z, H = 6, 3, 4, 8
 SEED = tf.constant([3, 4])
@@ -331,14 +330,14 @@ def test_reported_numbers_are_the_true_means(rng):
     x = rng.normal(size=(11, D)).astype(np.float32)
     labels = rng.integers(0, K, 11)
     m2.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
-    logs = m2.evaluate(pipelines.evaluation(x, labels, K, 4), verbose=0, return_dict=True)
+    logs = m2.evaluate(batches.evaluation(x, labels, K, 4), verbose=0, return_dict=True)
     log_q = special.log_softmax(m2.label_logits(x).numpy(), axis=1)
     np.testing.assert_allclose(
         logs["classification_loss"], -log_q[np.arange(11), labels].mean(), rtol=1e-5
     )
     np.testing.assert_allclose(logs["error"], np.mean(log_q.argmax(1) != labels), rtol=1e-6)
 
-    dataset = pipelines.semi_supervised((x[:5], labels[:5]), x[5:], K, (2, 3), seed=0)
+    dataset = batches.semi_supervised((x[:5], labels[:5]), x[5:], K, (2, 3), seed=0)
     history = m2.fit(dataset, steps_per_epoch=4, epochs=1, verbose=0, shuffle=False).history
     seeds = [m2._step_seed(step) for step in range(4)]
     steps = [

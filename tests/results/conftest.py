@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tfssl import training
-from tfssl.config import load_settings
+from tfssl.settings import load_settings
+from tfssl.training.run import train
 
 CLASSES = ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', r"$title & \frac$")
 SMALL = [
@@ -19,8 +19,8 @@ SMALL = [
 ]
 
 
-def train(folder, *overrides):
-    return training.train(load_settings(None, [*SMALL, *overrides]), folder).folder.path
+def train_small(folder, *overrides):
+    return train(load_settings(None, [*SMALL, *overrides]), folder).folder.path
 
 
 @pytest.fixture(scope="session")
@@ -43,13 +43,13 @@ def images(tmp_path_factory):
 @pytest.fixture(scope="session")
 def image_run(images, tmp_path_factory):
     """M1 with an SVM, without validation points."""
-    return train(tmp_path_factory.mktemp("runs") / "<i>run", "model=m1", *images)
+    return train_small(tmp_path_factory.mktemp("runs") / "<i>run", "model=m1", *images)
 
 
 @pytest.fixture(scope="session")
 def other_run(images, tmp_path_factory):
     """M2 on the same split, without validation points."""
-    return train(tmp_path_factory.mktemp("runs") / "m2", "model=m2", *images)
+    return train_small(tmp_path_factory.mktemp("runs") / "m2", "model=m2", *images)
 
 
 @pytest.fixture(scope="session")
@@ -60,4 +60,4 @@ def table_run(tmp_path_factory):
     np.savez(folder / "data.npz", x=x, y=np.arange(60) % 2)
     data = [f"data.name={folder / 'data.npz'}", "data.num_labelled=10", "data.num_test=0"]
     sizes = ["data.num_validation=20", "likelihood=gaussian"]
-    return train(folder / "run", "model=m2", *data, *sizes)
+    return train_small(folder / "run", "model=m2", *data, *sizes)

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 
 from tfssl.errors import InputError
 from tfssl.results import calibration
-from tfssl.runs import RunFolder
+from tfssl.runs.folder import RunFolder
 
 
 def draw(rng, temperature, count=4000, num_classes=4):

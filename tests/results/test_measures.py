@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from tfssl import evaluation
 from tfssl.results import measures
+from tfssl.runs.evaluation import calibration_error
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_reliability_adds_up_to_the_calibration_error(outputs):
     gaps = np.abs(bins.accuracy - bins.confidence)[full] * bins.points[full]
     assert bins.points.sum() == 300
     assert not full.all()  # four classes are never less confident than a quarter
-    np.testing.assert_allclose(gaps.sum() / 300, evaluation.calibration_error(*outputs))
+    np.testing.assert_allclose(gaps.sum() / 300, calibration_error(*outputs))
 
 
 def test_the_coverage_curve_is_the_error_of_what_is_answered(outputs):

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tfssl import gallery, likelihoods
+from tfssl.models import importance
+from tfssl.pictures import of_run
 from tfssl.results import calibration, report
 
 SECTIONS = [
@@ -73,7 +74,7 @@ def test_its_numbers_are_those_of_the_run(image_page, image_run):
         assert f"{100 * test[key]:.1f}%" in image_page.text
     assert f"{test['calibration_error']:.3f} before" in image_page.text
     assert f"{test['log_loss']:.3f}" in image_page.text
-    stored = calibration.Calibration.load(gallery.TrainedRun(image_run).folder)
+    stored = calibration.Calibration.load(of_run.TrainedRun(image_run).folder)
     assert (stored.fitted_on, stored.points, stored.folds) == ("labelled", 12, 4)
     assert f"{stored}. No test point was used" in image_page.text
     assert "data.num_labelled 12" in image_page.text
@@ -83,10 +84,10 @@ def test_its_numbers_are_those_of_the_run(image_page, image_run):
 
 
 def test_the_least_likely_are_in_order(image_page, image_run):
-    subject = gallery.Subject.open(image_run)
+    subject = of_run.Subject.open(image_run)
     x = subject.run.preprocessing(subject.experiment.split.x_test).numpy()
     rows = np.random.default_rng(0).permutation(len(x))
-    scores = likelihoods.log_likelihood(subject.run.model, x[rows], 3)
+    scores = importance.log_likelihood(subject.run.model, x[rows], 3)
     section = image_page.text.split("lowest log p(x)")[1]
     places = [section.index(f"{score:.1f} nats") for score in np.sort(scores)[:24]]
     assert places == sorted(places)
@@ -147,7 +148,7 @@ def test_data_that_changed_are_refused(copied_run, call):
 
 def test_a_run_that_trained_no_network_has_no_curves(copied_run):
     (copied_run / "history.json").write_text("{}")
-    drawn = report.pictures(gallery.Subject.open(copied_run))
+    drawn = report.pictures(of_run.Subject.open(copied_run))
     assert "took its M1 from another one" in drawn["learning_curves"]
     assert "<img" in drawn["latent_map"]
 
@@ -176,7 +177,7 @@ def test_predictions(image_run, class_names, tmp_path, call, rng):
     arguments = ["predict", image_run, tmp_path / "x.npy", "--samples", 3, "--output"]
     code, output, error = call(*arguments, tmp_path / "p.csv", "--abstain-below", 0.6)
     assert code == 0, error
-    run = gallery.TrainedRun(image_run)
+    run = of_run.TrainedRun(image_run)
     fitted = calibration.Calibration.load(run.folder)
     probabilities = fitted(run.probabilities(x))
     assert f"calibrated: {fitted}" in " ".join(output.split())
@@ -185,7 +186,7 @@ def test_predictions(image_run, class_names, tmp_path, call, rng):
     np.testing.assert_allclose(got, probabilities, rtol=1e-4)
     entropy = -np.sum(probabilities * np.log(probabilities), axis=1)
     np.testing.assert_allclose([float(row["entropy"]) for row in rows], entropy, rtol=1e-4)
-    scores = likelihoods.log_likelihood(run.model, run.preprocessing(x).numpy(), 3)
+    scores = importance.log_likelihood(run.model, run.preprocessing(x).numpy(), 3)
     np.testing.assert_allclose([float(row["log_likelihood"]) for row in rows], scores, rtol=1e-4)
     expected = [class_names[p.argmax()] if p.max() >= 0.6 else "" for p in probabilities]
     assert [row["label"] for row in rows] == expected

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from tfssl.commands.common import console, quiet_tensorflow
-from tfssl.config import Settings, dump_settings, merged, parse_settings, read_values
 from tfssl.errors import expect
-from tfssl.files import atomic_path
+from tfssl.settings import Settings, dump_settings, merged, parse_settings, read_values
+from tfssl.storage.files import atomic_path
 
 DataArgument = Annotated[
     str,
@@ -38,7 +38,7 @@ def inspect(
     ] = None,
 ):
     """Show what a data set holds, and which settings it would be trained with, and why."""
-    from tfssl import inspection
+    from tfssl.data import inspection
 
     if pictures is not None:
         _check_new(pictures, ".png")
@@ -94,8 +94,8 @@ def automatic_settings(data, label=None, config=None, overrides=None):
       source: the data set.
       chosen: [(key, value, why)] of what was chosen automatically.
     """
-    from tfssl.data.defaults import nested, recommend
-    from tfssl.data.sources import load_source, needs_tensorflow
+    from tfssl.data.loading import load_source, needs_tensorflow
+    from tfssl.data.recommended import nested, recommend
 
     explicit = merged(read_values(config, overrides or ()), {"data": {"name": data}})
     if label is not None:

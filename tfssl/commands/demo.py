@@ -35,9 +35,9 @@ def demo(
     move through the styles. The first start fetches LiteRT.js with npm; from then on no network is
     needed.
     """
-    from tfssl.demo import litert as litert_js
+    from tfssl.demo import assets as litert_js
     from tfssl.demo import server
-    from tfssl.runs import RunFolder
+    from tfssl.runs.folder import RunFolder
 
     if run is not None:
         RunFolder.open(run).check_finished()

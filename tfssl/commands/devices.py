@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from tfssl.commands.common import console
+from tfssl.devices.litert import QUANTISATIONS
 from tfssl.errors import InputError, expect
-from tfssl.export.litert import QUANTISATIONS
 
 
 def classify_on_device(
@@ -27,9 +27,9 @@ def classify_on_device(
 ):
     """Classify images by a .tflite file with LiteRT, without TensorFlow: label, probabilities.
 
-    tfssl/ondevice.py is all there is to it: copy that file to a device.
+    tfssl/devices/ondevice.py is all there is to it: copy that file to a device.
     """
-    from tfssl import ondevice
+    from tfssl.devices import ondevice
 
     try:
         for where, probabilities, labels in ondevice.classify_files(model, images, resize, invert):
@@ -60,8 +60,8 @@ def print_files(folder):
     """What is in a folder of files for devices."""
     from rich.table import Table
 
-    from tfssl.files import read_json
-    from tfssl.ondevice import METADATA
+    from tfssl.devices.ondevice import METADATA
+    from tfssl.storage.files import read_json
 
     table = Table("file for devices", "kB", "off by on average", "at most")
     for name, about in read_json(folder / METADATA)["files"].items():

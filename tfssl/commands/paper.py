@@ -13,8 +13,8 @@ from tfssl.commands.common import (
     quiet_tensorflow,
     say,
 )
-from tfssl.config import load_settings
 from tfssl.errors import expect
+from tfssl.settings import load_settings
 
 
 def likelihood(
@@ -28,14 +28,14 @@ def likelihood(
 
     The result is also written to likelihood.json in the run folder.
     """
-    from tfssl import runs
-    from tfssl.files import write_json
+    from tfssl.runs.folder import TrainedRun
+    from tfssl.storage.files import write_json
 
     with quiet_tensorflow():
-        from tfssl import training
-    trained = runs.TrainedRun(run)
-    experiment = training.Experiment.of_run(trained)
-    metrics = training.estimate_likelihood(
+        from tfssl.training.run import Experiment, estimate_likelihood
+    trained = TrainedRun(run)
+    experiment = Experiment.of_run(trained)
+    metrics = estimate_likelihood(
         experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
     )
     write_json(trained.folder / "likelihood.json", metrics)
@@ -57,13 +57,13 @@ def study(
     ] = "knn,svm,label_spreading",
 ):
     """Compare models and baselines on the same splits: a table of mean errors."""
-    from tfssl.config import study_defaults
+    from tfssl.settings import study_defaults
 
     overrides = overrides or []
     settings = [load_settings(path, overrides) for path in configs or ()]
     settings = settings or study_defaults(overrides)
     with quiet_tensorflow():
-        from tfssl import study as study_module
+        from tfssl.paper import study as study_module
     results = study_module.run_study(settings, range(splits), folder, say, words(rivals))
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
@@ -111,9 +111,9 @@ def reproduce(
     --no-validation for figure1.
     """
     with quiet_tensorflow():
-        from tfssl import paper
-        from tfssl import reproduce as module
-    everything = (*paper.TABLES, "supervised", "figure1")
+        from tfssl.paper import reproduction as module
+        from tfssl.paper import tables
+    everything = (*tables.TABLES, "supervised", "figure1")
     expect(what in everything, f"WHAT must be one of {', '.join(everything)}", what=what)
     expect(
         budget in module.BUDGETS,
@@ -131,7 +131,7 @@ def reproduce(
             say(f"wrote {path}")
         return
     plan = module.Reproduction(
-        paper.TABLES[what],
+        tables.TABLES[what],
         folder,
         configs,
         words(models),
@@ -142,7 +142,7 @@ def reproduce(
         changes,
     )
     results = plan.run(say, jobs)
-    console.print(paper.terminal_table(plan.table.part(plan.methods, plan.labels), results))
+    console.print(tables.terminal_table(plan.table.part(plan.methods, plan.labels), results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
 
 
@@ -160,13 +160,13 @@ def figures(
     ] = None,
 ):
     """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""
-    from tfssl import runs
+    from tfssl.runs.folder import RunFolder
 
     chosen = None if indices is None else list(numbers(indices, "--indices"))
-    runs.RunFolder.open(run).check_finished()
+    RunFolder.open(run).check_finished()
     with quiet_tensorflow():
-        from tfssl import gallery
-    written, skipped = gallery.write_figures(run, to, chosen)
+        from tfssl.pictures import of_run
+    written, skipped = of_run.write_figures(run, to, chosen)
     for path in written:
         say(f"wrote {path}")
     for name, reason in skipped.items():

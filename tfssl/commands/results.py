@@ -14,11 +14,11 @@ SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point 
 
 def open_subject(run):
     """A finished run with its data."""
-    from tfssl.runs import RunFolder
+    from tfssl.runs.folder import RunFolder
 
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
-        from tfssl.gallery import Subject
+        from tfssl.pictures.of_run import Subject
     return Subject.open(run)
 
 
@@ -82,7 +82,7 @@ def report(
     subject = open_subject(run)
     fitted, reason = ensure_calibrated(subject)
     from tfssl.results import report as module
-    from tfssl.results.evidence import Evidence
+    from tfssl.results.judged import Evidence
 
     evidence = Evidence.gather(
         subject, fitted, reason, points, samples, progress_bar("scoring log p(x)")
@@ -119,16 +119,17 @@ def predict(
     training data), and the probability of each class. The run is calibrated first, if it is not yet
     and that is quick; the names of the columns say whether the probabilities are.
     """
-    from tfssl import predictions, runs
     from tfssl.data.new_inputs import read_new
+    from tfssl.runs import predictions
+    from tfssl.runs.folder import RunFolder, TrainedRun
 
     predictions.check_output(output)
-    schema = runs.RunFolder.open(run).schema()
+    schema = RunFolder.open(run).schema()
     with quiet_tensorflow():
-        from tfssl import likelihoods
+        from tfssl.models import importance
     x, names = read_new(inputs, schema)
     expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
-    trained = runs.TrainedRun(run)
+    trained = TrainedRun(run)
     probabilities = trained.probabilities(x)
     fitted, reason = None if raw else trained.calibration, "--raw"
     if fitted is None and not raw:
@@ -141,7 +142,7 @@ def predict(
     if samples:
         seen = trained.preprocessing(x).numpy()
         progress = progress_bar("scoring log p(x)")
-        scores = likelihoods.log_likelihood(trained.model, seen, samples, progress=progress)
+        scores = importance.log_likelihood(trained.model, seen, samples, progress=progress)
     calibrated = fitted is not None
     abstained = predictions.write_csv(
         output,
@@ -170,7 +171,7 @@ def suggest(
     `row` in the CSV file is the row of the data set, `file` the picture of an image folder. The
     files must not exist yet.
     """
-    from tfssl.predictions import check_output
+    from tfssl.runs.predictions import check_output
 
     table, sheet = to / "suggestions.csv", to / "suggestions.png"
     for path in (table, sheet):

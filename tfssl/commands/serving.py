@@ -40,7 +40,7 @@ def export(
     from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
     from tfssl.export.versions import check_name
     from tfssl.results.calibration import Calibration
-    from tfssl.runs import RunFolder
+    from tfssl.runs.folder import RunFolder
 
     check_name(run.resolve().name if name is None else name)
     quantisations = () if tflite is None else parse_quantisations(tflite)
@@ -88,7 +88,7 @@ def check_export(
     version = Version.open(folder)
     with quiet_tensorflow():
         from tfssl.export import check
-        from tfssl.runs import TrainedRun
+        from tfssl.runs.folder import TrainedRun
     comparisons = check.check_version(version, None if run is None else TrainedRun(run))
     print_comparisons(comparisons)
     console.print(f"good: {version.path}", soft_wrap=True, highlight=False)
@@ -107,8 +107,8 @@ def serve_config(
     models.config, batching.config, compose.yaml and docker-run.sh; the ports are bound to loopback.
     """
     with quiet_tensorflow():
-        from tfssl.export import serving_config
-    written, command = serving_config.write_serving_config(folder, names, to, image)
+        from tfssl.serving import tf_serving
+    written, command = tf_serving.write_serving_config(folder, names, to, image)
     for path in written:
         console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
     console.print(command, soft_wrap=True, markup=False, highlight=False)
@@ -126,7 +126,7 @@ def serve(
     """Serve exported models over HTTP by KServe: TF Serving's REST and the V2 protocol."""
     expect_kserve()
     with quiet_tensorflow(), hidden_arguments():
-        from tfssl.export import server
+        from tfssl.serving import server
     made = server.make_server(folder, names, max_megabytes * 2**20)
     with server.listen(host, port) as listener:
         address = f"http://{host}:{listener.getsockname()[1]}"

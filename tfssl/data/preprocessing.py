@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import tensorflow as tf
 
-from tfssl.data.whitening import Whitening
+from tfssl.data.components import Whitening
 from tfssl.errors import expect
 
 # Rows at a time where a copy of everything in float64 might not fit.

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl import figures
+from tfssl.data.experiment import Experiment
 from tfssl.demo.plane import style_axes
+from tfssl.devices import conversion
 from tfssl.errors import InputError, expect
-from tfssl.experiment import Experiment
-from tfssl.export import tflite
 from tfssl.models import M1
-from tfssl.runs import TrainedRun
-from tfssl.study import method_name
+from tfssl.paper.study import method_name
+from tfssl.pictures import of_model
+from tfssl.runs.folder import TrainedRun
 
 FUNCTIONS = ("classify", "encode", "decode")
 SAMPLES_PER_CLASS = 2
@@ -78,7 +78,7 @@ def describe(run):
         "has_classes": not isinstance(run.model, M1),
         "image": _layout(preprocessing.shape) | {"levels": preprocessing.levels},
         "output": _layout(preprocessing.image_shape),
-        "style_dim": figures.style_dim(run.model),
+        "style_dim": of_model.style_dim(run.model),
         "axes": style_axes(run.model).tolist(),
     }
 
@@ -98,9 +98,9 @@ def samples(run):
 
 def write_models(run, folder):
     """Write the functions that the page calls, for single images: {function: address}."""
-    found = tflite.device_functions(run)
+    found = conversion.device_functions(run)
     for name in FUNCTIONS:
-        model = tflite.convert(found[name], "f32", batch=1)
+        model = conversion.convert(found[name], "f32", batch=1)
         (folder / f"{name}.tflite").write_bytes(model)
     return {name: f"models/{name}.tflite" for name in FUNCTIONS}
 

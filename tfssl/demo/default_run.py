@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tfssl.config import load_settings
 from tfssl.errors import InputError
-from tfssl.runs import RunFolder
+from tfssl.runs.folder import RunFolder
+from tfssl.settings import load_settings
 
 # In order of preference, below runs/: what `tfssl train`, `reproduce` and `study` write. The
 # classes of M2 and of the stack make analogies; larger images are easier to draw.
@@ -32,11 +32,11 @@ def find(runs):
 
 def train(runs):
     """Train M2 on the digits, as `tfssl train --set model=m2` does, and return the run's folder."""
-    from tfssl import training
+    from tfssl.training.run import train
 
     path = Path(runs) / TRAINED_HERE
     settings = load_settings(None, ["model=m2"])
-    return training.train(settings, path, resume=path.exists()).folder.path
+    return train(settings, path, resume=path.exists()).folder.path
 
 
 def _is_finished(path):

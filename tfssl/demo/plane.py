@@ -3,8 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from tfssl import figures
 from tfssl.models import M1
+from tfssl.pictures import of_model
 
 NUM_STYLES = 100
 
@@ -20,10 +20,10 @@ def style_axes(model):
     Args:
       model: M1, M2 or StackedM1M2.
     """
-    dim = figures.style_dim(model)
+    dim = of_model.style_dim(model)
     if dim <= 2:
         return np.eye(2, dim)
-    styles = figures.prior_styles(model, NUM_STYLES)[:, np.newaxis]
+    styles = of_model.prior_styles(model, NUM_STYLES)[:, np.newaxis]
     steps = np.eye(dim, dtype=np.float32)
     slopes = (_generate(model, styles + steps) - _generate(model, styles - steps)) / 2
     _, vectors = np.linalg.eigh(np.einsum("nid,njd->ij", slopes, slopes) / NUM_STYLES)

@@ -2,12 +2,12 @@
 
 from datetime import UTC, datetime
 
-from tfssl.config import dump_settings
 from tfssl.export.check import TOLERANCE, file_hashes, folder_hashes
 from tfssl.export.functions import functions
-from tfssl.files import atomic_path, write_json
 from tfssl.results import calibration
-from tfssl.runs import versions
+from tfssl.runs.folder import versions
+from tfssl.settings import dump_settings
+from tfssl.storage.files import atomic_path, write_json
 
 MODELS = {
     "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",

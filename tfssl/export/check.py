@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfssl.errors import expect
+from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.reference import load_reference, make_reference, real_inputs
-from tfssl.export.session import SavedModelSession
-from tfssl.files import read_json
 from tfssl.results import calibration
+from tfssl.storage.files import read_json
 
 # Of probabilities, and of what else a model computes: pixels come from a code that is rounded too.
 TOLERANCE, OTHER_TOLERANCE = 1e-5, 1e-4

@@ -31,9 +31,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import tensorflow as tf
 
-from tfssl import objectives
 from tfssl.export.classifier_graphs import classifier_graph
-from tfssl.models import M1, M2
+from tfssl.models import M1, M2, objectives
 
 TINY = np.finfo(np.float32).tiny
 

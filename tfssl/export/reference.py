@@ -7,10 +7,10 @@ from the functions of `tfssl.export.functions`, called one operation after anoth
 
 import numpy as np
 
-from tfssl.archives import damaged, read_arrays
+from tfssl.data.experiment import Experiment
 from tfssl.errors import expect
-from tfssl.experiment import Experiment
 from tfssl.export.functions import functions
+from tfssl.storage.archives import damaged, read_arrays
 
 POINTS = 50
 SAMPLES = 5  # of z, for log_likelihood

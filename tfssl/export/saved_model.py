@@ -6,15 +6,15 @@ Beside it, if asked for, the files for devices.
 import keras
 import tensorflow as tf
 
+from tfssl.devices.files import write_device_files
 from tfssl.errors import InputError
 from tfssl.export.card import write_card
 from tfssl.export.check import check_saved_model
-from tfssl.export.device_files import write_device_files
 from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference, real_inputs, save_reference
 from tfssl.export.versions import check_name, new_version
 from tfssl.export.warmup import write_warmup
-from tfssl.runs import RunFolder, TrainedRun
+from tfssl.runs.folder import RunFolder, TrainedRun
 
 
 def export(run_dir, folder, name=None, quantisations=(), progress=iter):
@@ -26,7 +26,7 @@ def export(run_dir, folder, name=None, quantisations=(), progress=iter):
       run_dir: a finished run.
       folder: where the models are, such as saved_models.
       name: the model's; the run folder's if None.
-      quantisations: of the files for devices, see `tfssl.export.tflite`; none if there are none.
+      quantisations: of the files for devices, see `tfssl.devices.conversion`; perhaps none.
       progress: wraps the list of files for devices.
 
     Returns:

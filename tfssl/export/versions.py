@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfssl.errors import InputError, expect
-from tfssl.locks import locked
+from tfssl.storage.locks import locked
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 STAGE = ".export-"

@@ -10,8 +10,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfssl import distributions, noise
 from tfssl.errors import expect
+from tfssl.models import distributions, noise
 
 # The stream of noise that evaluation uses; training step t uses stream t.
 EVALUATION_STREAM = -1

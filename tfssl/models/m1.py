@@ -10,9 +10,9 @@ Kingma et al. (2014), equations 1, 3 and 5. The classifiers are in `tfssl.classi
 import keras
 import tensorflow as tf
 
-from tfssl import distributions, noise, objectives
+from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
-from tfssl.networks import MLP, child_seeds
+from tfssl.models.networks import MLP, child_seeds
 
 
 @keras.saving.register_keras_serializable("tfssl")

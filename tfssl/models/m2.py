@@ -14,10 +14,10 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfssl import distributions, noise, objectives
 from tfssl.errors import expect
+from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
-from tfssl.networks import MLP, child_seeds
+from tfssl.models.networks import MLP, child_seeds
 
 tfd = tfp.distributions
 

@@ -14,8 +14,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfssl import distributions, noise, objectives
 from tfssl.errors import expect
+from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel
 from tfssl.models.m1 import M1
 from tfssl.models.m2 import M2

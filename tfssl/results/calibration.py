@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize, special
 
 from tfssl.errors import InputError, expect
-from tfssl.files import write_json
+from tfssl.storage.files import write_json
 
 FILE = "calibration.json"
 # Beyond these nothing changes any more: p_T is uniform, or all on one class.
@@ -190,18 +190,17 @@ def refitted(subject, kept, held_out):
     M1 has seen no label and stays: of model = "m1" only the classifier is fitted again, of "m1m2"
     M2, of "m2" everything.
     """
-    from tfssl import devices, evaluation
-    from tfssl.trainer import Trainer
+    from tfssl.runs.evaluation import class_probabilities
+    from tfssl.training.strategy import make_strategy
+    from tfssl.training.trainer import Trainer
 
     run, parts = subject.run, subject.experiment.split
     m1 = {"m1": run.model, "m1m2": getattr(run.model, "m1", None)}.get(run.settings.model)
     fewer = replace(parts, x_labelled=parts.x_labelled[kept], label=parts.label[kept])
     experiment = replace(subject.experiment, split=fewer)
-    strategy = devices.make_strategy(run.settings.device.strategy)
+    strategy = make_strategy(run.settings.device.strategy)
     model, classifier = Trainer(experiment, strategy, verbose=False).run(m1)
-    return evaluation.class_probabilities(
-        model, classifier, run.preprocessing, parts.x_labelled[held_out]
-    )
+    return class_probabilities(model, classifier, run.preprocessing, parts.x_labelled[held_out])
 
 
 def _fewest(label):

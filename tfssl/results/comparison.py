@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from tfssl import evaluation
-from tfssl.config import dump_settings, with_changes
 from tfssl.errors import expect
-from tfssl.study import method_name
+from tfssl.paper.study import method_name
+from tfssl.runs.evaluation import classification_metrics, mean_and_interval
+from tfssl.settings import dump_settings, with_changes
 
 
 def mcnemar(wrong_a, wrong_b):
@@ -42,7 +42,7 @@ def mcnemar(wrong_a, wrong_b):
 def paired_t(errors_a, errors_b):
     """(mean of a - b, half-width of its 95% interval, two-sided p-value) over at least 2 splits."""
     difference = np.asarray(errors_a, np.float64) - np.asarray(errors_b, np.float64)
-    mean, half_width = evaluation.mean_and_interval(difference)
+    mean, half_width = mean_and_interval(difference)
     if np.ptp(difference) == 0:  # no variance to compare with
         return mean, half_width, 1.0 if mean == 0 else 0.0
     return mean, half_width, float(stats.ttest_1samp(difference, 0.0).pvalue)
@@ -99,7 +99,7 @@ class Outcome:
             test=test,
             split=(*test, parts.rows["labelled"].tobytes()),
             wrong=probabilities.argmax(axis=1) != parts.label_test,
-            metrics=evaluation.classification_metrics(probabilities, parts.label_test),
+            metrics=classification_metrics(probabilities, parts.label_test),
             labels=len(parts.label),
         )
 

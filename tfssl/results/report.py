@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl import evaluation, figures, gallery
-from tfssl.config import dump_settings
-from tfssl.files import atomic_path
+from tfssl.paper.study import method_name
+from tfssl.pictures import of_model, of_run
 from tfssl.results import diagrams, measures, page
-from tfssl.study import method_name
+from tfssl.runs.evaluation import classification_metrics
+from tfssl.settings import dump_settings
+from tfssl.storage.files import atomic_path
 
 MAX_EXAMPLES = 24
 COVERAGES = (1.0, 0.95, 0.9, 0.8, 0.7, 0.5)
@@ -191,8 +192,8 @@ def pictures(subject):
     with tempfile.TemporaryDirectory() as folder:
         for name, description in PICTURES.items():
             try:
-                files = getattr(gallery, name)(subject, Path(folder))
-            except gallery.DoesNotFitError as reason:
+                files = getattr(of_run, name)(subject, Path(folder))
+            except of_run.DoesNotFitError as reason:
                 drawn[name] = page.note(f"Not drawn: {reason}.")
                 continue
             wide = name != "latent_map"
@@ -257,7 +258,7 @@ def examples(evidence, rows, remarks, quantity):
         table_rows = zip(points, truths, guesses, remarks, strict=True)
         return page.table(("point", "is", "taken for", quantity), table_rows, numeric=False)
     preprocessing = evidence.subject.run.preprocessing
-    images = figures.to_images(preprocessing(evidence.x[rows]), preprocessing)
+    images = of_model.to_images(preprocessing(evidence.x[rows]), preprocessing)
     captions = [
         (guess, f"is {truth}, {point}", remark)
         for guess, truth, remark, point in zip(guesses, truths, remarks, points, strict=True)
@@ -286,7 +287,7 @@ def flat(settings, prefix=""):
 
 
 def metrics_of(evidence, probabilities):
-    return evaluation.classification_metrics(probabilities, evidence.label)
+    return classification_metrics(probabilities, evidence.label)
 
 
 def percent(share, digits=1):

@@ -18,10 +18,10 @@ import csv
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
-from tfssl import figures, plots
 from tfssl.errors import expect
-from tfssl.files import atomic_path
+from tfssl.pictures import drawing, of_model
 from tfssl.results.measures import entropy
+from tfssl.storage.files import atomic_path
 
 NEIGHBOUR = 10
 # Of more unlabelled points as many are drawn, in proportion to their uncertainty.
@@ -152,11 +152,11 @@ def write_sheet(path, subject, suggestions):
     """A contact sheet of the first suggestions, row by row; the captions count them."""
     shown = suggestions[:MAX_SHOWN]
     preprocessing, source = subject.run.preprocessing, subject.experiment.source
-    images = figures.to_images(preprocessing(source.x[[s["row"] for s in shown]]), preprocessing)
+    images = of_model.to_images(preprocessing(source.x[[s["row"] for s in shown]]), preprocessing)
     columns = min(SHEET_COLUMNS, len(shown))
     missing = -len(images) % columns
     white = np.ones((missing, *images.shape[1:]), images.dtype)
     tiles = np.concatenate([images, white]).reshape(-1, columns, *images.shape[1:])
     rows = [f"{1 + columns * i} to {min(len(shown), columns * (i + 1))}" for i in range(len(tiles))]
     title = f"what to label next in {source.name}"
-    plots.write_grid(path, tiles, rows=rows, title=title)
+    drawing.write_grid(path, tiles, rows=rows, title=title)

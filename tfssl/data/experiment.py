@@ -1,0 +1,115 @@
+"""Settings with the data they name: loaded, split and checked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfssl.data.loading import Source, load_source
+from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.splits import Split, split
+from tfssl.errors import expect
+from tfssl.settings import Settings
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Settings with the data they name, checked: everything training needs but a place to write."""
+
+    settings: Settings
+    source: Source
+    split: Split
+    preprocessing: Preprocessing
+
+    @classmethod
+    def prepare(cls, settings, source=None, preprocessing=None):
+        """Load, split and check the data; nothing is written.
+
+        Args:
+          settings: `Settings`.
+          source: a `Source` to use instead of the one the settings name.
+          preprocessing: a `Preprocessing` to use instead of fitting one to the training inputs.
+        """
+        data = settings.data
+        source = source or load_source(**dict(data))
+        parts = split(
+            source,
+            data.num_labelled,
+            data.num_validation,
+            data.num_test,
+            data.split_seed,
+            data.validation_seed,
+        )
+        _check_shift(data.max_shift, source)
+        x_train = parts.x_train
+        preprocessing = preprocessing or Preprocessing.fit(
+            x_train, source.levels, settings.likelihood, data.whitening, data.downsample
+        )
+        preprocessing.check(x_train, f"{source.name}, training points")
+        preprocessing.check(parts.x_validation, f"{source.name}, validation points")
+        preprocessing.check(parts.x_test, f"{source.name}, test points")
+        expect(
+            len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
+            "there must be unlabelled points to learn from",
+            hint='Lower data.num_labelled, or set it to "all" to train on labels alone.',
+            unlabelled=0,
+        )
+        prior = settings.m2.class_prior
+        expect(
+            not isinstance(prior, tuple) or len(prior) == source.num_classes,
+            "m2.class_prior must have one probability per class",
+            probabilities=len(prior or ()),
+            classes=source.num_classes,
+        )
+        expect(
+            (settings.m2.top_classes or 1) <= source.num_classes,
+            "m2.top_classes must not exceed the number of classes",
+            top_classes=settings.m2.top_classes,
+            classes=source.num_classes,
+        )
+        return cls(settings, source, parts, preprocessing)
+
+    @classmethod
+    def of_run(cls, run):
+        """The experiment of a `TrainedRun`: its data, split and seen as they were in training."""
+        experiment = cls.prepare(run.settings, preprocessing=run.preprocessing)
+        expect(
+            experiment.source.class_names == run.class_names,
+            f"the data must have the classes that {run.folder.path} was trained on",
+            trained_on=run.class_names,
+            data=experiment.source.class_names,
+        )
+        run.folder.check_split(experiment.split.rows)
+        return experiment
+
+    def names(self, part):
+        """What to call the points of a part of the split: their files, else "row 0" and so on.
+
+        Args:
+          part: "labelled", "unlabelled", "validation" or "test"; rows are those of the data set, of
+            test points those of its own test points if it has some.
+        """
+        own_test = part == "test" and len(self.source.x_test) > 0
+        files = self.source.files_test if own_test else self.source.files
+        rows = self.split.rows[part]
+        return [f"row {row}" if files is None else files[row] for row in rows]
+
+    @property
+    def class_prior(self):
+        """p(y), K probabilities, or None for a uniform one."""
+        prior = self.settings.m2.class_prior
+        if prior != "labelled":
+            return prior
+        # One more of each than there are: a few labels do not tell a rare class from an absent one.
+        counts = np.bincount(self.split.label, minlength=self.source.num_classes) + 1
+        return (counts / counts.sum()).tolist()
+
+
+def _check_shift(max_shift, source):
+    """Fail unless there are images, and something of each stays in place."""
+    if max_shift:
+        expect(
+            source.image_shape is not None and max_shift < min(source.image_shape[:2]),
+            "data.max_shift moves images: it must be smaller than their sides, 0 for other data",
+            max_shift=max_shift,
+            shape=source.x.shape[1:],
+        )

@@ -1,0 +1,99 @@
+"""What a report speaks of, computed once: probabilities, labels and log-likelihoods of a run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfssl.models import importance
+from tfssl.pictures.of_run import Subject
+from tfssl.results.calibration import Calibration
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run and its outputs on the points it is judged by.
+
+    Attributes:
+      subject: the run with its data.
+      calibration: a `Calibration`, or None.
+      uncalibrated_because: why there is none.
+      part: whose points these are: "test", or if there are none "validation" or "unlabelled".
+      x: [N, ...] stored inputs.
+      label: [N] integers, None for unlabelled points.
+      raw: [N, K], the classifier's own probabilities.
+      probabilities: [N, K], calibrated if there is a calibration.
+      scored: [S] row numbers of the points with a log-likelihood.
+      log_likelihood: [S], nats of what the model sees.
+      training_log_likelihood: of as many training points, for comparison.
+      num_samples: of the importance sampling.
+    """
+
+    subject: Subject
+    calibration: Calibration | None
+    uncalibrated_because: str | None
+    part: str
+    x: np.ndarray
+    label: np.ndarray | None
+    raw: np.ndarray
+    probabilities: np.ndarray
+    scored: np.ndarray
+    log_likelihood: np.ndarray
+    training_log_likelihood: np.ndarray
+    num_samples: int
+
+    @classmethod
+    def gather(
+        cls, subject, calibration, uncalibrated_because, num_points, num_samples, progress=iter
+    ):
+        """Run the model.
+
+        Args:
+          subject, calibration, uncalibrated_because: as above.
+          num_points: how many points get a log-likelihood, drawn at random; all if there are fewer.
+          num_samples: of z per point.
+          progress: wraps the list of calls into TensorFlow as it is walked, twice.
+        """
+        run, parts = subject.run, subject.experiment.split
+        part, x, label = next(
+            (candidate for candidate in _parts(parts) if len(candidate[1])),
+            ("labelled", parts.x_labelled, parts.label),
+        )
+        raw = run.probabilities(x)
+
+        def score(inputs):
+            seen = run.preprocessing(inputs).numpy()
+            return importance.log_likelihood(run.model, seen, num_samples, progress=progress)
+
+        rng = np.random.default_rng(0)
+        scored = rng.permutation(len(x))[:num_points]
+        training = rng.permutation(len(parts.x_train))[:num_points]
+        return cls(
+            subject=subject,
+            calibration=calibration,
+            uncalibrated_because=uncalibrated_because,
+            part=part,
+            x=x,
+            label=label,
+            raw=raw,
+            probabilities=raw if calibration is None else calibration(raw),
+            scored=scored,
+            log_likelihood=score(x[scored]),
+            training_log_likelihood=score(parts.x_train[training]),
+            num_samples=num_samples,
+        )
+
+    @property
+    def judged(self):
+        """Whether the points have labels that the model was not fitted to."""
+        return self.part in ("test", "validation")
+
+    @property
+    def flattered(self):
+        """Whether the calibration was fitted to these very points."""
+        return self.calibration is not None and self.calibration.fitted_on == self.part
+
+
+def _parts(parts):
+    yield "test", parts.x_test, parts.label_test
+    yield "validation", parts.x_validation, parts.label_validation
+    yield "unlabelled", parts.x_unlabelled, None

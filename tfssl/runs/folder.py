@@ -1,0 +1,293 @@
+"""The run folder: what a training run leaves behind, and how to read it back.
+
+  run.json            format, status, versions, seed, seconds by stage, git revision, M1's digest
+  settings.json       the resolved settings
+  split.npz           row numbers of the labelled, unlabelled, validation and test points
+  preprocessing.npz   shift, scale and whitening of the inputs
+  schema.json         how files became inputs, if they were not arrays
+  model.keras         the trained model (m1, m2 or the stack)
+  classifier.skops    the classifier on M1's features (model = "m1")
+  history.json        every epoch's losses, by stage
+  metrics.json        validation and test error, bounds
+  likelihood.json     the latest estimate of log p(x), if there is one
+  calibration.json    the temperature of the probabilities, once it is fitted
+  report.html         the latest report, if there is one
+  m1/, m2/            checkpoints of the stages while they train
+  tensorboard/        logs
+  figures/            pictures, once `tfssl figures` has drawn them
+
+Every file is written whole or not at all. Nothing that is read back can carry code.
+"""
+
+import contextlib
+import functools
+import glob
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from tfssl.storage.archives import check_archive, check_model, damaged, read_arrays
+from tfssl.settings import differences, dump_settings, parse_settings, with_changes
+from tfssl.errors import InputError, expect
+from tfssl.storage.files import TEMPORARY, atomic_path, read_json, remove_temporaries, write_json
+from tfssl.storage.locks import locked
+
+FORMAT = 1
+LOCK = ".lock"
+PACKAGES = ("tfssl", "tensorflow", "keras", "tensorflow-probability", "numpy", "scikit-learn")
+
+
+def versions():
+    """Versions of Python and of the packages that decide a result."""
+    return {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
+
+
+def git_revision():
+    """The revision of the working directory's checkout, or None."""
+    try:
+        result = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
+
+
+def m1_digest(model):
+    """16 digits that tell the weights of a model's M1 from any others; None if it has no M1."""
+    from tfssl.models import M1
+
+    m1 = getattr(model, "m1", model)
+    if not isinstance(m1, M1):
+        return None
+    digest = hashlib.sha256()
+    for weight in m1.weights:
+        digest.update(weight.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+class RunFolder:
+    """Paths of a run and what they hold."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+
+    def __truediv__(self, name):
+        return self.path / name
+
+    def check_new(self):
+        """Fail if the folder exists: a run never writes over another."""
+        expect(
+            not self.path.exists(),
+            f"the run folder {self.path} must not exist yet",
+            hint="Choose another --run-dir, or continue it with --resume.",
+        )
+
+    @classmethod
+    def create(cls, path, settings, m1=None):
+        """A new folder with its settings, and the digest of an `m1` that is not to be trained."""
+        folder = cls(path)
+        folder.check_new()
+        # It appears with its first two files in it, or a killed process could leave a folder that
+        # is no run and yet in the way of one.
+        made = cls(folder.path.with_name(f"{TEMPORARY}{os.getpid()}-{folder.path.name}"))
+        for abandoned in folder.path.parent.glob(f"{TEMPORARY}*-{glob.escape(folder.path.name)}"):
+            shutil.rmtree(abandoned, ignore_errors=True)
+        try:
+            made.path.mkdir(parents=True)
+            write_json(made / "settings.json", dump_settings(settings))
+            made.write_status("running", settings.seed, m1=m1)
+            made.path.rename(folder.path)
+        except OSError as error:
+            raise InputError(f"cannot create {folder.path}: {error.strerror}.") from None
+        finally:
+            shutil.rmtree(made.path, ignore_errors=True)
+        return folder
+
+    @classmethod
+    def open(cls, path):
+        """An existing run of this format."""
+        folder = cls(path)
+        expect(
+            (folder / "run.json").is_file(),
+            f"{folder.path} must be a run folder (it has no run.json)",
+            hint="Train one with `tfssl train`.",
+        )
+        found = folder.read_json("run.json").get("format")
+        expect(
+            found == FORMAT,
+            f"{folder.path} must be a run of format {FORMAT}",
+            hint="It was written by another version of tfssl: use that one, or train again.",
+            format=found,
+        )
+        return folder
+
+    @contextlib.contextmanager
+    def working(self):
+        """Hold the run for this process alone, and sweep out what a killed one left."""
+        with locked(self / LOCK, f"the run {self.path}"):
+            remove_temporaries(self.path)
+            yield
+
+    def check_settings(self, settings):
+        """Fail unless the run has these settings: only then can it be resumed."""
+        own = self.settings()
+        if own.m1.run is not None and settings.m1.run is not None:
+            # Where its M1 lies may change; `check_m1` tells whether it is the same.
+            settings = with_changes(settings, m1={"run": own.m1.run})
+        differ = differences(dump_settings(own), dump_settings(settings))
+        expect(
+            not differ,
+            f"the settings must equal those of {self.path} to resume it",
+            hint="Resume without changing settings, or start a new run.",
+            run=differ,
+        )
+
+    def check_m1(self, m1):
+        """Fail unless a run that takes its M1 from another one began with this M1."""
+        began_with = self.read_json("run.json").get("m1_digest")
+        expect(
+            began_with in (None, m1_digest(m1)),
+            f"the M1 of m1.run must be the one that {self.path} began with",
+            hint="It was trained again since: start a new run.",
+        )
+
+    def check_split(self, rows):
+        """Fail unless the run's points have these row numbers, {part: [N]}."""
+        own = self.split_rows()
+        expect(
+            all(np.array_equal(own.get(part), numbers) for part, numbers in rows.items()),
+            f"the data must be those that {self.path} was trained on",
+            hint="They give another split than its split.npz: restore them, or train again.",
+        )
+
+    def check_finished(self):
+        """Fail unless the run is finished."""
+        expect(
+            self.is_finished,
+            f"the run {self.path} must be finished",
+            hint="Continue it with `tfssl train --resume`.",
+            status=self.read_json("run.json").get("status"),
+        )
+
+    @property
+    def is_finished(self):
+        return self.read_json("run.json").get("status") == "finished"
+
+    def write_status(self, status, seed, seconds=None, m1=None):
+        record = {"format": FORMAT, "status": status, "seed": seed, "seconds": seconds or {}}
+        record |= {"versions": versions(), "git_revision": git_revision()}
+        record["m1_digest"] = None if m1 is None else m1_digest(m1)
+        write_json(self / "run.json", record)
+
+    def read_json(self, name):
+        return read_json(self / name)
+
+    def settings(self):
+        return parse_settings(self.read_json("settings.json"), where=self / "settings.json")
+
+    def save_arrays(self, name, **arrays):
+        with atomic_path(self / name) as temporary:
+            np.savez_compressed(temporary, **arrays)
+
+    def split_rows(self):
+        """Row numbers of the run's points, {part: [N]}."""
+        return read_arrays(self / "split.npz")
+
+    def preprocessing(self):
+        """The saved `Preprocessing`, None if the run ended before there was one."""
+        from tfssl.data.preprocessing import Preprocessing
+
+        path = self / "preprocessing.npz"
+        if not path.exists():
+            return None
+        with damaged(path):
+            return Preprocessing.from_arrays(read_arrays(path))
+
+    def schema(self):
+        """How new files are read like the training data; None if those were arrays."""
+        return self.read_json("schema.json") if (self / "schema.json").exists() else None
+
+    def save_model(self, name, model):
+        with atomic_path(self / name) as temporary:
+            model.save(temporary)
+
+    def load_model(self, name):
+        import keras
+
+        import tfssl.models  # noqa: F401  registers the classes
+
+        path = self / name
+        expect(
+            path.is_file(),
+            f"{self.path} must hold a trained model",
+            hint="The run did not finish: continue it with `tfssl train --resume`.",
+        )
+        check_model(path)
+        with damaged(path):
+            return keras.saving.load_model(path, compile=False, safe_mode=True)
+
+
+class TrainedRun:
+    """A finished run, ready to predict.
+
+    Attributes:
+      folder: the `RunFolder`.
+      settings: its `Settings`.
+      preprocessing: stored inputs -> what the model sees.
+      model: M1, M2 or StackedM1M2.
+      classifier: the fitted scikit-learn classifier of model = "m1", else None.
+      class_names: one per class.
+    """
+
+    def __init__(self, path):
+        self.folder = RunFolder.open(path)
+        self.settings = self.folder.settings()
+        self.model = self.folder.load_model("model.keras")
+        self.preprocessing = self.folder.preprocessing()
+        path = self.folder / "preprocessing.npz"
+        with damaged(path):
+            self.class_names = tuple(str(name) for name in read_arrays(path)["class_names"])
+        self.classifier = None
+        if self.settings.model == "m1":
+            self.classifier = load_classifier(self.folder / "classifier.skops")
+
+    @functools.cached_property
+    def calibration(self):
+        """The `Calibration` that is stored with the run, or None."""
+        from tfssl.results.calibration import Calibration
+
+        return Calibration.load(self.folder)
+
+    def calibrated_probabilities(self, x):
+        """What an export gives: `probabilities`, scaled if the run has a calibration."""
+        probabilities = self.probabilities(x)
+        return probabilities if self.calibration is None else self.calibration(probabilities)
+
+    def probabilities(self, x, batch_size=1000):
+        """q(y|x) for stored inputs x [N, ...]: [N, K]."""
+        from tfssl.runs.evaluation import class_probabilities
+
+        self.preprocessing.check(x, "the input")
+        return class_probabilities(self.model, self.classifier, self.preprocessing, x, batch_size)
+
+
+def save_classifier(path, classifier):
+    import skops.io
+
+    with atomic_path(path) as temporary:
+        skops.io.dump(classifier, temporary)
+
+
+def load_classifier(path):
+    import skops.io
+
+    check_archive(path)
+    with damaged(path):
+        return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])
