@@ -19,11 +19,11 @@ import numpy as np
 from tfssl import classifiers
 from tfssl.data.experiment import Experiment
 from tfssl.results import calibration, comparison, suggestions
-from tfssl.results.measures import entropy
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.probabilities import entropy
+from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes
 from tfssl.storage.files import write_json
-from tfssl.training.run import reuse_m1
+from tfssl.training.reuse import reuse_m1
 from tfssl.training.strategy import make_strategy
 from tfssl.training.trainer import Trainer
 
@@ -66,7 +66,7 @@ class Round:
         )
         temperature = calibration.fit_temperature(outputs, self.label)
         raw = classifiers.probabilities(self.classifier, self.features[self.unlabelled])
-        return entropy(calibration.scaled(raw, temperature))
+        return entropy(temperature.scaled(raw, temperature))
 
     def choose(self, strategy, count, rng):
         """Rows of the points to label next."""

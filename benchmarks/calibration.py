@@ -11,9 +11,9 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tfssl.pictures.of_run import Subject
 from tfssl.results import calibration
-from tfssl.runs.evaluation import classification_metrics
+from tfssl.runs.opened import OpenedRun
+from tfssl.runs.probabilities import classification_metrics
 from tfssl.settings import dump_settings, load_settings
 from tfssl.storage.files import write_json
 from tfssl.training.run import train
@@ -27,7 +27,7 @@ def measure(folder, model, seed, overrides=()):
     seeds = (f"seed={seed}", f"data.split_seed={seed}")
     settings = load_settings(None, [f"model={model}", *METHODS[model], *seeds, *overrides])
     train(settings, folder)
-    subject = Subject.open(folder)
+    subject = OpenedRun.open(folder)
     fitted = calibration.calibrate(subject)
     parts = subject.experiment.split
     raw = subject.run.probabilities(parts.x_test)

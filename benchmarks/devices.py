@@ -39,14 +39,14 @@ def measure(run_dir, model_dir, calls):
       model_dir: the exported model; its latest version is measured.
       calls: how many calls to time.
     """
-    from tfssl.data.experiment import Experiment
     from tfssl.export.versions import Version
-    from tfssl.runs.folder import TrainedRun
+    from tfssl.runs.opened import experiment_of
+    from tfssl.runs.trained import TrainedRun
 
     run, folder = TrainedRun(run_dir), Version.open(model_dir).tflite
     expect((folder / METADATA).is_file(), f"{folder} must hold files for devices: --tflite")
     files = json.loads((folder / METADATA).read_text(encoding="utf-8"))["files"]
-    parts = Experiment.of_run(run).split
+    parts = experiment_of(run).split
     probabilities = run.calibrated_probabilities(parts.x_test)
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(shutil.copytree(folder, Path(temporary) / "tflite"))

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from benchmarks.workers import summary
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import Source
+from tfssl.data.source import Source
 from tfssl.runs.folder import RunFolder
 from tfssl.settings import load_settings
 from tfssl.training.strategy import make_strategy

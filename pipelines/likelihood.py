@@ -4,11 +4,11 @@ import json
 import sys
 
 from tfssl import TrainedRun
-from tfssl.data.experiment import Experiment
-from tfssl.training.run import estimate_likelihood
+from tfssl.runs.evaluation import estimate_likelihood
+from tfssl.runs.opened import experiment_of
 
 if __name__ == "__main__":
     run, num_samples = TrainedRun(sys.argv[1]), int(sys.argv[2])
-    experiment = Experiment.of_run(run)
+    experiment = experiment_of(run)
     metrics = estimate_likelihood(experiment, run.model, "test", 1000, num_samples)
     print(json.dumps(metrics, indent=2))

@@ -19,7 +19,7 @@ _HOME = {
     "StackedM1M2": "tfssl.models",
     "SemiSupervisedClassifier": "tfssl.estimator",
     "TransductiveSVM": "tfssl.classifiers.tsvm",
-    "TrainedRun": "tfssl.runs.folder",
+    "TrainedRun": "tfssl.runs.trained",
     "train": "tfssl.training.run",
 }
 

@@ -77,12 +77,13 @@ def train(
 @app.command(epilog="Example:  tfssl evaluate runs/digits_m1")
 def evaluate(run: RunArgument):
     """Measure a trained run again on its validation and test points."""
-    from tfssl.runs.folder import TrainedRun
+    from tfssl.runs.trained import TrainedRun
 
     with quiet_tensorflow():
-        from tfssl.training.run import Experiment, evaluate_experiment
+        from tfssl.runs.evaluation import evaluate_experiment
+        from tfssl.runs.opened import experiment_of
     trained = TrainedRun(run)
-    experiment = Experiment.of_run(trained)
+    experiment = experiment_of(trained)
     print_metrics(evaluate_experiment(experiment, trained.model, trained.classifier))
 
 

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfssl import classifiers
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import NO_LABEL, Source
+from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
 from tfssl.settings import Settings, parse_settings
 from tfssl.training.run import check_batch_sizes

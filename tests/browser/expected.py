@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.trained import TrainedRun
 
 run = TrainedRun(sys.argv[1])
 samples = json.load(sys.stdin)["samples"]

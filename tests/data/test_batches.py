@@ -83,14 +83,14 @@ def test_transform_is_applied_and_uint8_is_kept_until_then():
 def test_images_are_moved_anew_at_every_step_and_a_later_start_moves_them_alike():
     images = np.random.default_rng(0).random((3, 8, 8), np.float32)
 
-    def batches(start_step, count):
+    def inputs(start_step, count):
         dataset = batches.semi_supervised(
             (images, np.arange(3)), images, 3, (3, 3), 0, start_step=start_step, max_shift=2
         )
         return [(b["labelled"][0].numpy(), b["unlabelled"].numpy()) for b in dataset.take(count)]
 
-    whole = batches(0, 6)
-    np.testing.assert_array_equal(batches(4, 2), whole[4:])
+    whole = inputs(0, 6)
+    np.testing.assert_array_equal(inputs(4, 2), whole[4:])
     assert not np.array_equal(whole[0][0], whole[0][1])  # labelled and unlabelled ones differ
     seen = {image.tobytes() for step in whole for part in step for image in part}
     assert len(seen) > 20  # of 36 that were given; there are 25 moves of each of 3 images

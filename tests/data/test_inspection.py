@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tfssl.data.inspection import contact_sheet, inspect
-from tfssl.data.loading import Source, load_source
+from tfssl.data.inspection import inspect
+from tfssl.data.loading import load_source
+from tfssl.data.source import Source
 from tfssl.errors import InputError
+from tfssl.pictures.of_data import contact_sheet
 
 
 def make_source(x, label, x_test, label_test, levels=None):

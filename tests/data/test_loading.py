@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tfssl.data.loading import TFDS_NAMES, load_source, needs_tensorflow, read_inputs
+from tfssl.data.loading import TFDS_NAMES, load_source, needs_tensorflow
+from tfssl.data.npz import read_inputs
 from tfssl.errors import InputError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import Source
 from tfssl.data.recommended import kind_of, nested, recommend
+from tfssl.data.source import Source
 from tfssl.settings import parse_settings
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfssl.data.loading import Source
+from tfssl.data.source import Source
 from tfssl.data.splits import split
 from tfssl.errors import InputError
 

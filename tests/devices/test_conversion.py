@@ -12,7 +12,7 @@ from tfssl.devices.ondevice import DeviceModel
 from tfssl.errors import InputError
 from tfssl.export.reference import make_reference
 from tfssl.export.versions import new_version
-from tfssl.results.calibration import Calibration, scaled
+from tfssl.runs.temperature import Calibration, scaled
 
 # The largest |difference| on trained digits.
 TOLERANCES = {"f32": 1e-5, "f16": 2e-3, "dynamic": 5e-2, "int8": 2e-2}

@@ -35,7 +35,7 @@ def run_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def trained(run_folder):
     """A function: settings -> a `TrainedRun`."""
-    from tfssl.runs.folder import TrainedRun
+    from tfssl.runs.trained import TrainedRun
 
     return lambda *settings: TrainedRun(run_folder(*settings))
 

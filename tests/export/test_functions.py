@@ -8,7 +8,7 @@ from scipy import special
 from tfssl.export.functions import functions
 from tfssl.models import importance
 from tfssl.pictures import of_model
-from tfssl.results.calibration import Calibration, scaled
+from tfssl.runs.temperature import Calibration, scaled
 
 MODELS = ("m1", "m2", "m1m2")
 
@@ -175,7 +175,7 @@ def test_whitened_inputs_share_one_matrix(trained, digits):
 
 
 def test_features_that_are_no_images_keep_their_units(tmp_path):
-    from tfssl.runs.folder import TrainedRun
+    from tfssl.runs.trained import TrainedRun
     from tfssl.settings import load_settings
     from tfssl.training.run import train
 

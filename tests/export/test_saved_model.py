@@ -18,7 +18,8 @@ from tfssl.export import check, saved_model, versions, warmup
 from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.trained import TrainedRun
+from tfssl.storage import hashes
 
 MODELS = ("m1", "m2", "m1m2")
 
@@ -117,7 +118,7 @@ def test_the_card_tells_data_errors_versions_and_hashes(version):
     test = card["errors"]["test"]
     assert test["error_low"] <= test["error"] <= test["error_high"]
     assert card["exported_with"]["tensorflow"] == tf.__version__
-    assert card["files"] == check.folder_hashes(version.path)
+    assert card["files"] == hashes.folder_hashes(version.path)
     assert "model.keras" in card["run_files"]
     text = (version.card / "card.md").read_text()
     assert f"| test | {100 * test['error']:.2f} |" in text

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfssl.classifiers import cae, cnn, shallow
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import Source
+from tfssl.data.source import Source
 from tfssl.errors import InputError
 from tfssl.paper import baselines, study
 from tfssl.settings import load_settings

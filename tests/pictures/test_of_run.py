@@ -10,6 +10,7 @@ from PIL import Image
 from tfssl.data.experiment import Experiment
 from tfssl.errors import InputError
 from tfssl.pictures import drawing, of_run
+from tfssl.runs import opened
 from tfssl.settings import load_settings
 from tfssl.training.run import train
 
@@ -180,7 +181,7 @@ def test_a_run_must_be_finished_and_the_folder_writable(m1, tmp_path, call):
 
 def test_other_data_are_refused(features, monkeypatch):
     monkeypatch.setattr(features, "class_names", ("other", "classes"))
-    monkeypatch.setattr(of_run, "TrainedRun", lambda _: features)
+    monkeypatch.setattr(opened, "TrainedRun", lambda _: features)
     with pytest.raises(InputError, match="must have the classes"):
         of_run.write_figures(features.folder.path)
 

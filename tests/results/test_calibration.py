@@ -12,6 +12,7 @@ from sklearn.metrics import log_loss
 from tfssl.errors import InputError
 from tfssl.results import calibration
 from tfssl.runs.folder import RunFolder
+from tfssl.runs.temperature import FILE, Calibration, scaled
 
 
 def draw(rng, temperature, count=4000, num_classes=4):
@@ -54,15 +55,15 @@ def test_scaling_keeps_the_order_and_sums_to_one(temperature, seed):
     rng = np.random.default_rng(seed)
     scores = rng.standard_normal((5, 3))
     p = special.softmax(scores, axis=1)
-    scaled = calibration.scaled(p, temperature)
-    np.testing.assert_allclose(scaled.sum(axis=1), 1.0)
-    np.testing.assert_allclose(scaled, special.softmax(scores / temperature, axis=1), atol=1e-6)
-    np.testing.assert_array_equal(scaled.argmax(axis=1), p.argmax(axis=1))
+    softened = scaled(p, temperature)
+    np.testing.assert_allclose(softened.sum(axis=1), 1.0)
+    np.testing.assert_allclose(softened, special.softmax(scores / temperature, axis=1), atol=1e-6)
+    np.testing.assert_array_equal(softened.argmax(axis=1), p.argmax(axis=1))
 
 
 def test_few_points_that_are_all_right_do_not_make_it_certain():
     p, label = np.tile([0.6, 0.4], (4, 1)), np.zeros(4, int)
-    confidence = calibration.scaled(p, calibration.fit_temperature(p, label))[0, 0]
+    confidence = scaled(p, calibration.fit_temperature(p, label))[0, 0]
     np.testing.assert_allclose(confidence, 4.5 / 5, atol=1e-3)  # 4 points and half of another
 
 
@@ -70,7 +71,7 @@ def test_votes_without_any_doubt_get_the_share_that_is_right():
     """1-NN says 0 or 1: the temperature turns that into its accuracy."""
     p, label = np.eye(4)[np.arange(1000) % 4].astype(np.float32), np.arange(1000) % 4
     label[::5] = (label[::5] + 1) % 4  # a fifth is wrong
-    confidence = calibration.scaled(p, calibration.fit_temperature(p, label)).max(axis=1)
+    confidence = scaled(p, calibration.fit_temperature(p, label)).max(axis=1)
     np.testing.assert_allclose(confidence, 0.8, atol=2e-3)
 
 
@@ -91,10 +92,10 @@ def test_cross_fitting_never_predicts_what_it_was_fitted_to():
 
 def test_it_is_stored_and_read_back(tmp_path):
     folder = RunFolder(tmp_path)
-    assert calibration.Calibration.load(folder) is None
-    fitted = calibration.Calibration(0.5, "labelled", 50, 5)
+    assert Calibration.load(folder) is None
+    fitted = Calibration(0.5, "labelled", 50, 5)
     fitted.save(folder)
-    assert calibration.Calibration.load(folder) == fitted
+    assert Calibration.load(folder) == fitted
     assert str(fitted) == "temperature 0.5 from 50 labelled points, cross-fitted in 5 folds"
 
 
@@ -104,15 +105,15 @@ def test_it_is_stored_and_read_back(tmp_path):
 )
 def test_a_damaged_file_is_refused(change, tmp_path):
     record = {"temperature": 1.0, "fitted_on": "validation", "points": 9, **change}
-    (tmp_path / calibration.FILE).write_text(json.dumps(record))
+    (tmp_path / FILE).write_text(json.dumps(record))
     with pytest.raises(InputError, match=r"calibration\.json"):
-        calibration.Calibration.load(RunFolder(tmp_path))
+        Calibration.load(RunFolder(tmp_path))
 
 
 def test_validation_points_come_first(table_run, call):
     code, output, error = call("calibrate", table_run)
     assert code == 0, error
-    stored = json.loads((table_run / calibration.FILE).read_text())
+    stored = json.loads((table_run / FILE).read_text())
     assert (stored["fitted_on"], stored["points"], stored["folds"]) == ("validation", 20, None)
     assert "from 20 validation points" in " ".join(output.split())
 
@@ -120,7 +121,7 @@ def test_validation_points_come_first(table_run, call):
 def test_m2_is_cross_fitted_if_asked_to(table_run, call):
     code, _, error = call("calibrate", table_run, "--on", "labelled", "--folds", 2)
     assert code == 0, error
-    stored = json.loads((table_run / calibration.FILE).read_text())
+    stored = json.loads((table_run / FILE).read_text())
     assert (stored["fitted_on"], stored["points"], stored["folds"]) == ("labelled", 10, 2)
 
 

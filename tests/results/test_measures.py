@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn import metrics
 
 from tfssl.results import measures
-from tfssl.runs.evaluation import calibration_error
+from tfssl.runs.probabilities import calibration_error, entropy, reliability
 
 
 @pytest.fixture
@@ -20,14 +20,12 @@ def outputs(rng):
 
 def test_entropy(outputs):
     probabilities, _ = outputs
-    np.testing.assert_allclose(
-        measures.entropy(probabilities), stats.entropy(probabilities, axis=1)
-    )
-    np.testing.assert_array_equal(measures.entropy(np.eye(3)), 0.0)
+    np.testing.assert_allclose(entropy(probabilities), stats.entropy(probabilities, axis=1))
+    np.testing.assert_array_equal(entropy(np.eye(3)), 0.0)
 
 
 def test_reliability_adds_up_to_the_calibration_error(outputs):
-    bins = measures.reliability(*outputs)
+    bins = reliability(*outputs)
     full = bins.points > 0
     gaps = np.abs(bins.accuracy - bins.confidence)[full] * bins.points[full]
     assert bins.points.sum() == 300

@@ -9,7 +9,11 @@ import pytest
 
 from tfssl.models import importance
 from tfssl.pictures import of_run
-from tfssl.results import calibration, report
+from tfssl.pictures.of_run import Subject
+from tfssl.results import report
+from tfssl.runs import temperature
+from tfssl.runs.opened import OpenedRun
+from tfssl.runs.temperature import FILE, Calibration
 
 SECTIONS = [
     "error",
@@ -74,7 +78,7 @@ def test_its_numbers_are_those_of_the_run(image_page, image_run):
         assert f"{100 * test[key]:.1f}%" in image_page.text
     assert f"{test['calibration_error']:.3f} before" in image_page.text
     assert f"{test['log_loss']:.3f}" in image_page.text
-    stored = calibration.Calibration.load(of_run.TrainedRun(image_run).folder)
+    stored = Calibration.load(of_run.TrainedRun(image_run).folder)
     assert (stored.fitted_on, stored.points, stored.folds) == ("labelled", 12, 4)
     assert f"{stored}. No test point was used" in image_page.text
     assert "data.num_labelled 12" in image_page.text
@@ -84,7 +88,7 @@ def test_its_numbers_are_those_of_the_run(image_page, image_run):
 
 
 def test_the_least_likely_are_in_order(image_page, image_run):
-    subject = of_run.Subject.open(image_run)
+    subject = OpenedRun.open(image_run)
     x = subject.run.preprocessing(subject.experiment.split.x_test).numpy()
     rows = np.random.default_rng(0).permutation(len(x))
     scores = importance.log_likelihood(subject.run.model, x[rows], 3)
@@ -100,7 +104,7 @@ def test_m2_without_validation_points_says_so_and_shows_analogies(other_run, cal
     check_self_contained(page)
     assert "Not calibrated: there are no validation points" in page.text
     assert any("its style in every class" in text for text in page.values("alt"))
-    assert not (other_run / calibration.FILE).exists()
+    assert not (other_run / FILE).exists()
 
 
 def test_features_without_test_points(table_run, tmp_path, call):
@@ -132,7 +136,7 @@ def copied_run(image_run, tmp_path):
     copy = tmp_path / "run"
     copy.mkdir()
     for path in image_run.iterdir():
-        if path.is_file() and path.name != calibration.FILE:
+        if path.is_file() and path.name != FILE:
             (copy / path.name).write_bytes(path.read_bytes())
     return copy
 
@@ -148,7 +152,7 @@ def test_data_that_changed_are_refused(copied_run, call):
 
 def test_a_run_that_trained_no_network_has_no_curves(copied_run):
     (copied_run / "history.json").write_text("{}")
-    drawn = report.pictures(of_run.Subject.open(copied_run))
+    drawn = report.pictures(Subject.of(OpenedRun.open(copied_run)))
     assert "took its M1 from another one" in drawn["learning_curves"]
     assert "<img" in drawn["latent_map"]
 
@@ -178,7 +182,7 @@ def test_predictions(image_run, class_names, tmp_path, call, rng):
     code, output, error = call(*arguments, tmp_path / "p.csv", "--abstain-below", 0.6)
     assert code == 0, error
     run = of_run.TrainedRun(image_run)
-    fitted = calibration.Calibration.load(run.folder)
+    fitted = Calibration.load(run.folder)
     probabilities = fitted(run.probabilities(x))
     assert f"calibrated: {fitted}" in " ".join(output.split())
     rows = read(tmp_path / "p.csv")
@@ -209,14 +213,14 @@ def test_a_run_that_may_only_be_read_is_calibrated_all_the_same(
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(calibration, "write_json", refuse)
+    monkeypatch.setattr(temperature, "write_json", refuse)
     np.save(tmp_path / "x.npy", np.zeros((2, 6, 5, 3), np.uint8))
     code, output, error = call(
         "predict", copied_run, tmp_path / "x.npy", "--output", tmp_path / "p.csv"
     )
     assert code == 0, error
     assert "calibrated: temperature" in output
-    assert not (copied_run / calibration.FILE).exists()
+    assert not (copied_run / FILE).exists()
 
 
 @pytest.mark.parametrize("shape", [(0, 6, 5, 3), ()])

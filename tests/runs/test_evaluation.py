@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tfssl.runs.evaluation import bounds, calibration_error, class_probabilities, classification_metrics, mean_and_interval
+from tfssl.results.intervals import mean_and_interval
+from tfssl.runs.evaluation import bounds
+from tfssl.runs.predicting import class_probabilities
+from tfssl.runs.probabilities import calibration_error, classification_metrics
 
 
 def test_error_and_wilson_interval():

@@ -8,8 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 
+from tfssl.classifiers.files import load_classifier
 from tfssl.errors import InputError
-from tfssl.runs.folder import RunFolder, TrainedRun, load_classifier
+from tfssl.runs.folder import RunFolder
+from tfssl.runs.trained import TrainedRun
 from tfssl.settings import load_settings
 from tfssl.storage import archives, files
 from tfssl.training.run import train

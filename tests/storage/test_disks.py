@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.abuse import call
-from tfssl.runs.folder import TrainedRun, read_json
+from tfssl.runs.folder import read_json
+from tfssl.runs.trained import TrainedRun
 
 SMALL = [
     *("--set=model=m2", "--set=m2.epochs=3", "--set=m2.hidden_units=[40]", "--set=m2.latent_dim=5"),

@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import Source
 from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.source import Source
 from tfssl.errors import InputError
 from tfssl.pictures import of_model
+from tfssl.runs.evaluation import estimate_likelihood, evaluate_experiment
 from tfssl.runs.folder import RunFolder
+from tfssl.runs.opened import experiment_of
 from tfssl.settings import load_settings
-from tfssl.training.run import estimate_likelihood, evaluate_experiment, train
+from tfssl.training.run import train
 from tfssl.training.trainer import Trainer
 
 SMALL = [
@@ -110,7 +112,7 @@ def test_a_resumed_run_keeps_its_whitening(run, source, tmp_path, monkeypatch):
 def test_a_run_is_evaluated_with_its_own_whitening(run, source, monkeypatch):
     monkeypatch.delattr(Preprocessing, "fit")
     monkeypatch.setattr("tfssl.data.experiment.load_source", lambda **_: source)
-    experiment = Experiment.of_run(run)
+    experiment = experiment_of(run)
     measured = evaluate_experiment(experiment, run.model, run.classifier)
     assert measured["test"] == run.folder.read_json("metrics.json")["test"]
 

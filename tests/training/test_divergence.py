@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfssl.data import batches
 from tfssl.models import M1, M2, LatentM2
-from tfssl.models.base import chance_loss
+from tfssl.models.likelihoods import chance_loss
 from tfssl.models.optimizers import FusedAdam
 from tfssl.settings import load_settings
 from tfssl.training.divergence import DivergenceError, StopOnDivergence, explain_divergence

@@ -13,11 +13,12 @@ import tensorflow as tf
 
 from tfssl.data.experiment import Experiment
 from tfssl.errors import InputError
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.evaluation import evaluate_experiment
+from tfssl.runs.trained import TrainedRun
 from tfssl.settings import load_settings
 from tfssl.training import trainer
 from tfssl.training.divergence import DivergenceError
-from tfssl.training.run import check_batch_sizes, evaluate_experiment, train
+from tfssl.training.run import check_batch_sizes, train
 
 SMALL = [
     "m1.epochs=2",

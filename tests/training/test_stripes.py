@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from tfssl.data.experiment import Experiment
-from tfssl.data.loading import Source
+from tfssl.data.source import Source
 from tfssl.settings import load_settings
 from tfssl.training.strategy import make_strategy
 from tfssl.training.trainer import Trainer

@@ -39,6 +39,7 @@ def inspect(
 ):
     """Show what a data set holds, and which settings it would be trained with, and why."""
     from tfssl.data import inspection
+    from tfssl.pictures import of_data
 
     if pictures is not None:
         _check_new(pictures, ".png")
@@ -59,7 +60,7 @@ def inspect(
     _print(f"would train {settings.model} with a {settings.likelihood} likelihood:")
     print_chosen(chosen)
     if pictures is not None:
-        inspection.contact_sheet(pictures, source)
+        of_data.contact_sheet(pictures, source)
         _print(f"wrote {pictures}")
 
 

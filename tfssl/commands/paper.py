@@ -28,13 +28,14 @@ def likelihood(
 
     The result is also written to likelihood.json in the run folder.
     """
-    from tfssl.runs.folder import TrainedRun
+    from tfssl.runs.trained import TrainedRun
     from tfssl.storage.files import write_json
 
     with quiet_tensorflow():
-        from tfssl.training.run import Experiment, estimate_likelihood
+        from tfssl.runs.evaluation import estimate_likelihood
+        from tfssl.runs.opened import experiment_of
     trained = TrainedRun(run)
-    experiment = Experiment.of_run(trained)
+    experiment = experiment_of(trained)
     metrics = estimate_likelihood(
         experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
     )
@@ -57,13 +58,11 @@ def study(
     ] = "knn,svm,label_spreading",
 ):
     """Compare models and baselines on the same splits: a table of mean errors."""
-    from tfssl.settings import study_defaults
-
     overrides = overrides or []
     settings = [load_settings(path, overrides) for path in configs or ()]
-    settings = settings or study_defaults(overrides)
     with quiet_tensorflow():
         from tfssl.paper import study as study_module
+    settings = settings or study_module.default_experiments(overrides)
     results = study_module.run_study(settings, range(splits), folder, say, words(rivals))
     console.print(study_module.table(results))
     console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)

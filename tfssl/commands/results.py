@@ -18,8 +18,8 @@ def open_subject(run):
 
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
-        from tfssl.pictures.of_run import Subject
-    return Subject.open(run)
+        from tfssl.runs.opened import OpenedRun
+    return OpenedRun.open(run)
 
 
 def ensure_calibrated(subject):
@@ -54,11 +54,12 @@ def calibrate(
     M2. The temperature is stored in the run folder, for predict, report, suggest and export.
     """
     from tfssl.results import calibration
+    from tfssl.runs.temperature import FILE
 
     subject = open_subject(run)
     fitted = calibration.calibrate(subject, on, folds, progress_bar("calibrating"))
     fitted.save(subject.run.folder)
-    say(f"{fitted}: {subject.run.folder / calibration.FILE}")
+    say(f"{fitted}: {subject.run.folder / FILE}")
 
 
 def report(
@@ -82,12 +83,12 @@ def report(
     subject = open_subject(run)
     fitted, reason = ensure_calibrated(subject)
     from tfssl.results import report as module
-    from tfssl.results.judged import Evidence
+    from tfssl.results.judged import Judged
 
-    evidence = Evidence.gather(
+    judged = Judged.gather(
         subject, fitted, reason, points, samples, progress_bar("scoring log p(x)")
     )
-    module.write_report(path, evidence)
+    module.write_report(path, judged)
     say(f"report: {path}")
 
 
@@ -121,7 +122,8 @@ def predict(
     """
     from tfssl.data.new_inputs import read_new
     from tfssl.runs import predictions
-    from tfssl.runs.folder import RunFolder, TrainedRun
+    from tfssl.runs.folder import RunFolder
+    from tfssl.runs.trained import TrainedRun
 
     predictions.check_output(output)
     schema = RunFolder.open(run).schema()

@@ -39,8 +39,8 @@ def export(
     """
     from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
     from tfssl.export.versions import check_name
-    from tfssl.results.calibration import Calibration
     from tfssl.runs.folder import RunFolder
+    from tfssl.runs.temperature import Calibration
 
     check_name(run.resolve().name if name is None else name)
     quantisations = () if tflite is None else parse_quantisations(tflite)
@@ -88,7 +88,7 @@ def check_export(
     version = Version.open(folder)
     with quiet_tensorflow():
         from tfssl.export import check
-        from tfssl.runs.folder import TrainedRun
+        from tfssl.runs.trained import TrainedRun
     comparisons = check.check_version(version, None if run is None else TrainedRun(run))
     print_comparisons(comparisons)
     console.print(f"good: {version.path}", soft_wrap=True, highlight=False)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfssl.data.loading import Source, load_source
+from tfssl.data.loading import load_source
 from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.source import Source
 from tfssl.data.splits import Split, split
 from tfssl.errors import expect
 from tfssl.settings import Settings
@@ -67,19 +68,6 @@ class Experiment:
             classes=source.num_classes,
         )
         return cls(settings, source, parts, preprocessing)
-
-    @classmethod
-    def of_run(cls, run):
-        """The experiment of a `TrainedRun`: its data, split and seen as they were in training."""
-        experiment = cls.prepare(run.settings, preprocessing=run.preprocessing)
-        expect(
-            experiment.source.class_names == run.class_names,
-            f"the data must have the classes that {run.folder.path} was trained on",
-            trained_on=run.class_names,
-            data=experiment.source.class_names,
-        )
-        run.folder.check_split(experiment.split.rows)
-        return experiment
 
     def names(self, part):
         """What to call the points of a part of the split: their files, else "row 0" and so on.

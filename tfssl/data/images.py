@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from tfssl.data.cache import cached_arrays
-from tfssl.data.loading import NO_LABEL, Source, check_classes
+from tfssl.data.source import NO_LABEL, Source, check_classes
 from tfssl.errors import InputError, expect
 
 SUFFIXES = (".png", ".jpg", ".jpeg")

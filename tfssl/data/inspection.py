@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tfssl.data.loading import NO_LABEL
 from tfssl.data.recommended import kind_of
+from tfssl.data.source import NO_LABEL
 from tfssl.data.tables import feature_names
-from tfssl.errors import expect
 
 CHUNK = 1000
 # Rows that are looked at for features that hardly vary, and the share that must be equal.
 SAMPLE, NEARLY_ALL = 10_000, 0.99
 IMBALANCE = 3.0
-PICTURES_PER_CLASS, MAX_ROWS = 12, 20
 
 
 @dataclass(frozen=True)
@@ -84,31 +82,6 @@ def inspect(source):
     )
     inspection.warnings.extend(_warnings(inspection))
     return inspection
-
-
-def contact_sheet(path, source):
-    """Write a picture with some images of every class, and of those without a label.
-
-    Args:
-      path: the .png file.
-      source: a `Source` of images.
-    """
-    expect(
-        source.image_shape is not None,
-        "a contact sheet needs images",
-        hint="Leave --pictures out.",
-        shape=source.x.shape[1:],
-    )
-    from tfssl.pictures.drawing import write_grid
-
-    height, width, *channels = source.image_shape
-    names = [(NO_LABEL, "unlabelled"), *enumerate(source.class_names)]
-    rows = {name: np.flatnonzero(source.label == k)[:PICTURES_PER_CLASS] for k, name in names}
-    rows = {name: found for name, found in list(rows.items())[:MAX_ROWS] if len(found)}
-    images = np.ones((len(rows), PICTURES_PER_CLASS, height, width, *(channels or [1])))
-    for tiles, found in zip(images, rows.values(), strict=True):
-        tiles[: len(found)] = source.x[found].reshape(-1, *tiles.shape[1:]) / source.levels
-    write_grid(path, images, rows=list(rows), title=source.name)
 
 
 def _chunks(x):

@@ -8,15 +8,14 @@ y.npy, which may be larger than memory.
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from tfssl.data.npz import _from_file
+from tfssl.data.source import Source
 from tfssl.errors import InputError, expect
-from tfssl.storage.archives import read_array, read_arrays
-
-NO_LABEL = -1
 
 # Our name -> TensorFlow Datasets' name, and the key of the label.
 TFDS_NAMES = {
@@ -25,48 +24,6 @@ TFDS_NAMES = {
     "svhn_cropped": ("svhn_cropped", "label"),
     "smallnorb": ("smallnorb", "label_category"),
 }
-
-
-@dataclass(frozen=True)
-class Source:
-    """A data set. A label of -1 means "no label".
-
-    Attributes:
-      name: what to call it.
-      x: [N, ...] training inputs, uint8 images or features in float32 or float64; a memory map if
-        they stay on disk.
-      label: [N] integers in {-1, 0, ..., num_classes - 1}.
-      x_test, label_test: the data set's own test points, perhaps none.
-      class_names: one per class.
-      levels: grey levels above black (255 for uint8 images, 16 for the digits); None for features
-        that are not images.
-      schema: how files were read, plain data by which new ones are read alike, see `new_inputs`;
-        None for arrays, which are taken as they are.
-      files, files_test: the names of the files that the inputs were read from, below the data set's
-        folder; None if they have none of their own.
-    """
-
-    name: str
-    x: np.ndarray
-    label: np.ndarray
-    x_test: np.ndarray
-    label_test: np.ndarray
-    class_names: tuple[str, ...]
-    levels: int | None
-    schema: dict | None = None
-    files: tuple[str, ...] | None = None
-    files_test: tuple[str, ...] | None = None
-
-    @property
-    def num_classes(self):
-        return len(self.class_names)
-
-    @property
-    def image_shape(self):
-        """(height, width[, 1 or 3 channels]) or None for features that are not images."""
-        shape = self.x.shape[1:]
-        pictorial = len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3))
-        return shape if self.levels is not None and pictorial else None
 
 
 def load_source(
@@ -154,26 +111,6 @@ def _from_path(path, given, memory_limit_mb):
     return images.load(path, **given, memory_limit_mb=memory_limit_mb)
 
 
-def read_inputs(path):
-    """The inputs to predict: `x` of an .npz file, or an .npy array."""
-    path = Path(path)
-    expect(
-        path.suffix in (".npz", ".npy"), "the input must be an .npz or .npy file", path=str(path)
-    )
-    arrays = read_arrays(path) if path.suffix == ".npz" else {"x": read_array(path)}
-    expect("x" in arrays, f"{path} must hold an array `x`", found=sorted(arrays))
-    return arrays["x"]
-
-
-def check_classes(names, where, rule):
-    """Fail unless there are at least two classes."""
-    expect(
-        len(names) >= 2,
-        f"{where} must have labels of at least two classes: {rule}",
-        classes=list(names),
-    )
-
-
 def _digits():
     from sklearn.datasets import load_digits
 
@@ -187,100 +124,3 @@ def _digits():
         class_names=tuple(str(name) for name in digits.target_names),
         levels=16,
     )
-
-
-def _from_file(path):
-    return from_arrays(read_arrays(path), path)
-
-
-def from_arrays(arrays, path):
-    """x, y (y = -1 for "no label") and perhaps x_test, y_test, class_names; or x_train, y_train."""
-    suffix = "_train" if "x_train" in arrays else ""
-    x_key, y_key = f"x{suffix}", f"y{suffix}"
-    expect(
-        x_key in arrays and y_key in arrays,
-        f"{path} must hold arrays x and y (or x_train, y_train), and perhaps x_test and y_test",
-        found=sorted(arrays),
-    )
-    x, label = _check_pair(arrays[x_key], arrays[y_key], f"{path}: {x_key}, {y_key}")
-    expect(
-        ("x_test" in arrays) == ("y_test" in arrays),
-        f"{path} must hold both x_test and y_test or neither",
-        found=sorted(arrays),
-    )
-    x_test, label_test = _check_pair(
-        arrays.get("x_test", x[:0]),
-        arrays.get("y_test", label[:0]),
-        f"{path}: x_test, y_test",
-        empty=True,
-    )
-    expect(
-        x.shape[1:] == x_test.shape[1:],
-        f"{path}: training and test inputs must have the same shape",
-        train=x.shape[1:],
-        test=x_test.shape[1:],
-    )
-    num_classes = int(max(label.max(initial=-1), label_test.max(initial=-1))) + 1
-    names = arrays.get("class_names")
-    expect(
-        names is None or (names.ndim == 1 and len(names) >= num_classes),
-        f"{path}: `class_names` must name every class, in a list",
-        names=None if names is None else names.shape,
-        classes=num_classes,
-    )
-    class_names = range(num_classes) if names is None else names
-    return Source(
-        name=path.stem,
-        x=x,
-        label=label,
-        x_test=x_test,
-        label_test=label_test,
-        class_names=tuple(str(name) for name in class_names),
-        levels=255 if x.dtype == np.uint8 else None,
-    )
-
-
-def _check_pair(x, label, where, empty=False):
-    expect(
-        x.dtype == np.uint8 or x.dtype.kind in "fiu",
-        f"{where}: inputs must be uint8 images or numbers",
-        dtype=str(x.dtype),
-    )
-    expect(x.ndim >= 2, f"{where}: inputs must have the shape [N, ...]", shape=x.shape)
-    expect(
-        label.ndim == 1 and label.dtype.kind in "iu",
-        f"{where}: labels must be integers of shape [N]",
-        dtype=str(label.dtype),
-        shape=label.shape,
-    )
-    expect(
-        len(x) == len(label),
-        f"{where}: inputs and labels must have the same length",
-        inputs=len(x),
-        labels=len(label),
-    )
-    expect(empty or len(x) > 0, f"{where}: there must be at least one example", examples=len(x))
-    label = label.astype(np.int64)
-    expect(
-        label.min(initial=NO_LABEL) >= NO_LABEL,
-        f"{where}: labels must be 0, 1, ... or -1 for no label",
-        smallest=int(label.min(initial=NO_LABEL)),
-    )
-    if isinstance(x, np.memmap):  # it stays as it is, and its values are checked before training
-        expect(
-            x.dtype in (np.uint8, np.float32, np.float64),
-            f"{where}: inputs on disk must be uint8, float32 or float64",
-            dtype=str(x.dtype),
-        )
-    elif x.dtype != np.uint8:
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes inf and is refused
-            finite = np.isfinite(x.astype(np.float32))
-            # Numbers far from 0 keep the digits that tell them apart until they are centred.
-            x = x.astype(np.float32 if np.can_cast(x.dtype, np.float32) else np.float64)
-        expect(
-            bool(finite.all()),
-            f"{where}: inputs must be finite",
-            hint="Fill in or drop the missing values.",
-            not_finite=int((~finite).sum()),
-        )
-    return x, label

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from tfssl.data import images, records, tables
-from tfssl.data.loading import read_inputs
+from tfssl.data.npz import read_inputs
 from tfssl.errors import InputError, expect
 
 

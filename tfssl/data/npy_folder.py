@@ -6,7 +6,7 @@ The inputs may be larger than memory: then they are read from disk a batch at a 
 from dataclasses import replace
 
 from tfssl.data.cache import open_array
-from tfssl.data.loading import from_arrays
+from tfssl.data.npz import from_arrays
 from tfssl.errors import InputError
 
 NAMES = ("x", "y", "x_test", "y_test", "class_names")

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from tfssl.data.loading import NO_LABEL
+from tfssl.data.source import NO_LABEL
 
 # Principal components of colour images that are worth learning from.
 COMPONENTS = 200

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfssl.data import images
 from tfssl.data.cache import cached_arrays
-from tfssl.data.loading import NO_LABEL, Source, check_classes
+from tfssl.data.source import NO_LABEL, Source, check_classes
 from tfssl.errors import InputError, expect
 
 SUFFIXES = (".tfrecord", ".tfrecords")

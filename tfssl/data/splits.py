@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfssl.data.loading import NO_LABEL
 from tfssl.data.on_disk import joined, take
+from tfssl.data.source import NO_LABEL
 from tfssl.errors import expect
 
 

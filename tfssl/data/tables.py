@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.data.loading import NO_LABEL, Source, check_classes
+from tfssl.data.source import NO_LABEL, Source, check_classes
 from tfssl.errors import InputError, expect
 
 SUFFIXES = (".csv", ".tsv", ".parquet")

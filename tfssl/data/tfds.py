@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tfssl.data import images
-from tfssl.data.loading import from_arrays
+from tfssl.data.npz import from_arrays
 from tfssl.errors import InputError, expect
 
 

@@ -16,14 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.data.experiment import Experiment
 from tfssl.demo.plane import style_axes
 from tfssl.devices import conversion
 from tfssl.errors import InputError, expect
-from tfssl.models import M1
-from tfssl.paper.study import method_name
-from tfssl.pictures import of_model
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.opened import experiment_of
+from tfssl.runs.trained import TrainedRun
+from tfssl.settings.names import method_name
 
 FUNCTIONS = ("classify", "encode", "decode")
 SAMPLES_PER_CLASS = 2
@@ -75,17 +73,17 @@ def describe(run):
         "labels": None if labels == "all" else labels,
         "error": run.folder.read_json("metrics.json").get("test", {}).get("error"),
         "classes": run.class_names,
-        "has_classes": not isinstance(run.model, M1),
+        "has_classes": run.model.has_classes,
         "image": _layout(preprocessing.shape) | {"levels": preprocessing.levels},
         "output": _layout(preprocessing.image_shape),
-        "style_dim": of_model.style_dim(run.model),
+        "style_dim": run.model.style_dim,
         "axes": style_axes(run.model).tolist(),
     }
 
 
 def samples(run):
     """A few test images of every class, the same at every call."""
-    parts = Experiment.of_run(run).split
+    parts = experiment_of(run).split
     order = np.random.default_rng(0).permutation(len(parts.label_test))
     chosen = []
     for k in range(len(run.class_names)):

@@ -3,7 +3,6 @@
 import numpy as np
 import tensorflow as tf
 
-from tfssl.models import M1
 from tfssl.pictures import of_model
 
 NUM_STYLES = 100
@@ -20,7 +19,7 @@ def style_axes(model):
     Args:
       model: M1, M2 or StackedM1M2.
     """
-    dim = of_model.style_dim(model)
+    dim = model.style_dim
     if dim <= 2:
         return np.eye(2, dim)
     styles = of_model.prior_styles(model, NUM_STYLES)[:, np.newaxis]
@@ -35,7 +34,7 @@ def style_axes(model):
 
 def _generate(model, z):
     """E[x|y,z], [N, L, D], of z [N, L, L]; style n is of class n modulo K."""
-    if isinstance(model, M1):
+    if not model.has_classes:
         return model.generate(tf.constant(z)).numpy()
     y = tf.range(len(z), dtype=tf.int32) % model.num_classes
     return model.generate(y[:, tf.newaxis], tf.constant(z)).numpy()

@@ -13,13 +13,13 @@ import hashlib
 
 import numpy as np
 
-from tfssl.data.experiment import Experiment
 from tfssl.devices import conversion
 from tfssl.devices.litert import run_apart
 from tfssl.devices.ondevice import METADATA
 from tfssl.errors import expect
-from tfssl.results import calibration
-from tfssl.runs.folder import versions
+from tfssl.runs.opened import experiment_of
+from tfssl.runs.provenance import versions
+from tfssl.runs.temperature import calibration_record
 from tfssl.storage.files import write_json
 
 FORMAT = 1
@@ -46,7 +46,7 @@ def write_device_files(folder, run, quantisations, reference, progress=iter):
     found = conversion.device_functions(run)
     typical: dict = {}
     if "int8" in quantisations:
-        x_train = Experiment.of_run(run).split.x_train
+        x_train = experiment_of(run).split.x_train
         typical = conversion.calibration_inputs(run, found, x_train)
     plan = [
         (name, quantisation, batch)
@@ -82,7 +82,7 @@ def describe(run):
         "model": run.settings.model,
         "data": run.settings.data.name,
         "labels": list(run.class_names),
-        "calibration": calibration.record(run.calibration),
+        "calibration": calibration_record(run.calibration),
         "input": {
             "name": "x",
             "dtype": "float32",

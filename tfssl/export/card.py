@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime
 
-from tfssl.export.check import TOLERANCE, file_hashes, folder_hashes
+from tfssl.export.check import TOLERANCE
 from tfssl.export.functions import functions
-from tfssl.results import calibration
-from tfssl.runs.folder import versions
+from tfssl.runs.provenance import versions
+from tfssl.runs.temperature import calibration_record
 from tfssl.settings import dump_settings
 from tfssl.storage.files import atomic_path, write_json
+from tfssl.storage.hashes import file_hashes, folder_hashes
 
 MODELS = {
     "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",
@@ -65,7 +66,7 @@ def make_card(stage, name, run, metrics, comparisons):
             for part in ("validation", "test")
             if part in metrics
         },
-        "calibration": calibration.record(run.calibration),
+        "calibration": calibration_record(run.calibration),
         "limits": limits(run),
         "signatures": {
             key: {kind: describe(spec, run, kind) for kind, spec in sorted(function.inputs.items())}

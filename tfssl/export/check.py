@@ -3,7 +3,6 @@
 Every signature is run by TensorFlow's C++ loader, not by Python's, and compared with the reference.
 """
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from tfssl.errors import expect
 from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.reference import load_reference, make_reference, real_inputs
-from tfssl.results import calibration
+from tfssl.runs.temperature import calibration_record
 from tfssl.storage.files import read_json
+from tfssl.storage.hashes import folder_hashes
 
 # Of probabilities, and of what else a model computes: pixels come from a code that is rounded too.
 TOLERANCE, OTHER_TOLERANCE = 1e-5, 1e-4
@@ -91,7 +91,7 @@ def check_version(version, run=None):
     if run is None:
         return check_saved_model(version.path, load_reference(version.card / "reference.npz"))
     exported = read_json(version.card / "card.json").get("calibration")
-    current = calibration.record(run.calibration)
+    current = calibration_record(run.calibration)
     expect(
         exported == current,
         f"{version.path} must have the calibration that {run.folder.path} has now",
@@ -100,22 +100,6 @@ def check_version(version, run=None):
         run=current,
     )
     return check_saved_model(version.path, make_reference(run, real_inputs(run)))
-
-
-def folder_hashes(folder):
-    """{path inside the folder: SHA-256} of all its files."""
-    files = sorted(p for p in folder.rglob("*") if p.is_file())
-    return file_hashes(folder, [p.relative_to(folder).as_posix() for p in files])
-
-
-def file_hashes(folder, names):
-    """{name: SHA-256} of the files that are there."""
-    paths = {name: folder / name for name in names}
-    return {
-        name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, path in paths.items()
-        if path.is_file()
-    }
 
 
 def check_hashes(version):

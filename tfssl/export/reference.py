@@ -7,9 +7,9 @@ from the functions of `tfssl.export.functions`, called one operation after anoth
 
 import numpy as np
 
-from tfssl.data.experiment import Experiment
 from tfssl.errors import expect
 from tfssl.export.functions import functions
+from tfssl.runs.opened import experiment_of
 from tfssl.storage.archives import damaged, read_arrays
 
 POINTS = 50
@@ -19,7 +19,7 @@ CLEAR = 1e-3  # how far the likeliest class must be ahead for its label to be co
 
 def real_inputs(run, count=POINTS):
     """Test points of the run's data as they are stored, or training points if it has none."""
-    experiment = Experiment.of_run(run)
+    experiment = experiment_of(run)
     expect(
         experiment.source.class_names == run.class_names,
         f"the data must have the classes that {run.folder.path} was trained on",

@@ -14,7 +14,8 @@ from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference, real_inputs, save_reference
 from tfssl.export.versions import check_name, new_version
 from tfssl.export.warmup import write_warmup
-from tfssl.runs.folder import RunFolder, TrainedRun
+from tfssl.runs.folder import RunFolder
+from tfssl.runs.trained import TrainedRun
 
 
 def export(run_dir, folder, name=None, quantisations=(), progress=iter):

@@ -4,19 +4,14 @@ A model implements `batch_losses(batch, seed, training)`, which combines the obj
 named scalar means with "loss" among them. The steps below contain no maths.
 """
 
-import math
-
 import keras
-import numpy as np
 import tensorflow as tf
 
-from tfssl.errors import expect
-from tfssl.models import distributions, noise
+from tfssl.models import noise
 
 # The stream of noise that evaluation uses; training step t uses stream t.
 EVALUATION_STREAM = -1
 
-LIKELIHOODS = ("bernoulli", "binomial", "gaussian", "isotropic")
 
 # What the error says that a step raises when a number in it is not finite.
 NOT_FINITE = "a loss or a gradient is not finite"
@@ -25,33 +20,6 @@ NOT_FINITE = "a loss or a gradient is not finite"
 def mean(values):
     """Mean over the batch; 0 for an empty one, which the last replica of an uneven split gets."""
     return tf.math.divide_no_nan(tf.reduce_sum(values), tf.cast(tf.size(values), values.dtype))
-
-
-def make_likelihood(name, dim, input_dim, total_count, seed):
-    """The distribution layer of p(x|...) by name: one of `LIKELIHOODS`."""
-    if name == "bernoulli":
-        return distributions.Bernoulli(dim, input_dim, seed=seed)
-    if name == "binomial":
-        return distributions.Binomial(dim, input_dim, total_count=total_count, seed=seed)
-    if name == "isotropic":
-        return distributions.IsotropicGaussian(dim, input_dim, seed=seed)
-    expect(name == "gaussian", f"`likelihood` must be one of {LIKELIHOODS}", likelihood=name)
-    return distributions.DiagonalGaussian(dim, input_dim, seed=seed)
-
-
-def chance_loss(likelihood, dim, x, total_count=None):
-    """What a model that knows nothing loses on average, in nats: coins for pixels, or N(0, 1).
-
-    Args:
-      likelihood: one of `LIKELIHOODS`.
-      dim: D, the size of what the model generates.
-      x: [N, ...], what it is given; of q(z1|x), mean and standard deviation side by side, the sum
-        of whose squares is that of z1.
-      total_count: n of the binomial likelihood.
-    """
-    if likelihood in ("gaussian", "isotropic"):
-        return 0.5 * (dim * math.log(2.0 * math.pi) + float(np.square(x).sum(axis=-1).mean()))
-    return dim * math.log(2.0) * (total_count if likelihood == "binomial" else 1)
 
 
 class LossMeans(keras.metrics.Metric):
@@ -84,8 +52,15 @@ class GenerativeModel(keras.Model):
     """
 
     loss_names: tuple[str, ...] = ("loss",)
+    # Whether there is a q(y|x), and so p(x|y,...): M1 has none.
+    has_classes = True
     # Those that contain -log p(x), so that a change of the units of x adds to them.
     density_losses: tuple[str, ...] = ()
+
+    @property
+    def style_dim(self):
+        """The size of what is left of x beside its class: of z, of the stack's z2."""
+        return self.latent_dim
 
     def _track_losses(self):
         """Follow the loss terms; called at the end of a subclass's `__init__`."""

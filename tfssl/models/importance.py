@@ -138,7 +138,7 @@ def bayes_probabilities(model, x, num_samples, seed=0, **options):
       x, num_samples, seed: as in `weight_means`.
       **options: its others.
     """
-    expect(hasattr(model, "classify"), "Bayes' rule needs M2 or M1+M2", model=type(model).__name__)
+    expect(model.has_classes, "Bayes' rule needs M2 or M1+M2", model=type(model).__name__)
     return special.softmax(log_joint_estimate(model, x, num_samples, seed, **options), axis=1)
 
 
@@ -150,6 +150,5 @@ def marginal_bound(model, x, bound):
       x: [N, D].
       bound: [N, K], `WeightMeans.bound`.
     """
-    has_classes = hasattr(model, "classify")
-    logits = model.classify(x).logits_parameter() if has_classes else tf.zeros(bound.shape)
+    logits = model.classify(x).logits_parameter() if model.has_classes else tf.zeros(bound.shape)
     return -objectives.unlabelled_loss(-bound, tf.cast(logits, tf.float64)).numpy()

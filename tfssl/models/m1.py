@@ -11,7 +11,8 @@ import keras
 import tensorflow as tf
 
 from tfssl.models import distributions, noise, objectives
-from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
+from tfssl.models.base import GenerativeModel, mean
+from tfssl.models.likelihoods import chance_loss, make_likelihood
 from tfssl.models.networks import MLP, child_seeds
 
 
@@ -29,6 +30,7 @@ class M1(GenerativeModel):
     """
 
     loss_names = ("loss", "reconstruction", "kl_z")
+    has_classes = False
     density_losses = ("loss", "reconstruction")
 
     def __init__(

@@ -16,7 +16,8 @@ import tensorflow_probability as tfp
 
 from tfssl.errors import expect
 from tfssl.models import distributions, noise, objectives
-from tfssl.models.base import GenerativeModel, chance_loss, make_likelihood, mean
+from tfssl.models.base import GenerativeModel, mean
+from tfssl.models.likelihoods import chance_loss, make_likelihood
 from tfssl.models.networks import MLP, child_seeds
 
 tfd = tfp.distributions

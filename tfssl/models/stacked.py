@@ -115,6 +115,10 @@ class StackedM1M2(GenerativeModel):
         return self.m2.num_classes
 
     @property
+    def style_dim(self):
+        return self.m2.latent_dim
+
+    @property
     def prior_y(self):
         return self.m2.prior_y
 

@@ -8,19 +8,14 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfssl.data.experiment import Experiment
 from tfssl.errors import expect
 from tfssl.paper import baselines
-from tfssl.paper.jobs import (
-    Cell,
-    baseline_settings,
-    model_settings,
-    run_baseline,
-    run_cells,
-    run_model,
-)
+from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baseline, run_model
+from tfssl.paper.jobs import Cell, run_cells
 from tfssl.paper.tables import METHODS, PaperTable
-from tfssl.runs.folder import RunFolder, TrainedRun
+from tfssl.runs.folder import RunFolder
+from tfssl.runs.opened import experiment_of
+from tfssl.runs.trained import TrainedRun
 from tfssl.settings import M2Settings, load_settings, with_changes
 
 BUDGETS = {"full": 1, "quick": 10}
@@ -231,11 +226,11 @@ def _run_with_likelihood(settings, run_dir, record, num_samples):
 
     Few points tell a mean log-likelihood, but an error takes all.
     """
-    from tfssl.training.run import estimate_likelihood
+    from tfssl.runs.evaluation import estimate_likelihood
 
     result = run_model(settings, run_dir, record)
     run = TrainedRun(run_dir)
-    experiment = Experiment.of_run(run)
+    experiment = experiment_of(run)
     points = 1000 if settings.model == "m1" else len(experiment.split.x_test)
     estimate = estimate_likelihood(experiment, run.model, "test", points, num_samples)
     return result | {"likelihood": estimate}

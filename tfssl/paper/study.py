@@ -11,27 +11,24 @@ from rich.table import Table
 
 from tfssl.errors import expect
 from tfssl.paper import baselines
-from tfssl.paper.jobs import (
-    Cell,
-    baseline_settings,
-    model_settings,
-    run_baseline,
-    run_cells,
-    run_model,
-)
-from tfssl.runs.evaluation import mean_and_interval
-from tfssl.settings import with_changes
+from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baseline, run_model
+from tfssl.paper.jobs import Cell, run_cells
+from tfssl.results.intervals import mean_and_interval
+from tfssl.settings import load_settings, with_changes
+from tfssl.settings.names import CLASSIFIERS, method_name
 
 BASELINES = ("knn", "svm", "label_spreading")
-MODELS = {"m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
-CLASSIFIERS = {"tsvm": "TSVM", "svm": "SVM", "knn": "1-NN", "logistic": "logistic regression"}
 
 
-def method_name(settings):
-    """What a table calls the method of these settings."""
-    if settings.model != "m1":
-        return MODELS[settings.model]
-    return f"M1+{CLASSIFIERS[settings.m1.classifier]}"
+def default_experiments(overrides=()):
+    """The default comparison: M1 with two classifiers, M2 and M1+M2."""
+    variants = (
+        ["model=m1", "m1.classifier=svm"],
+        ["model=m1", "m1.classifier=tsvm"],
+        ["model=m2"],
+        ["model=m1m2"],
+    )
+    return [load_settings(None, [*overrides, *variant]) for variant in variants]
 
 
 def run_study(experiments, splits, folder, report=print, rivals=BASELINES):

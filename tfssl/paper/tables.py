@@ -6,7 +6,7 @@ import numpy as np
 from rich.table import Table
 
 from tfssl.paper import baselines
-from tfssl.runs.evaluation import mean_and_interval
+from tfssl.results.intervals import mean_and_interval
 
 METHODS = {
     **baselines.NAMES,

@@ -2,9 +2,6 @@
 
 import numpy as np
 import tensorflow as tf
-from sklearn.manifold import TSNE
-
-from tfssl.models import M1
 
 
 def image_grid(images, rows):
@@ -19,20 +16,15 @@ def image_grid(images, rows):
 
 def reconstructions(model, x):
     """E[x|z] at the mean of q(z|x) under the most probable class; x and result [N, D]."""
-    if isinstance(model, M1):
+    if not model.has_classes:
         return model.generate(model.latents(x)).numpy()
     y = tf.one_hot(tf.argmax(model(x), axis=-1), model.num_classes)
     return model.generate(y, model.styles(x, y)).numpy()
 
 
-def style_dim(model):
-    """The size of a style: of M2's z, of the stack's z2, of M1's z."""
-    return getattr(model, "m2", model).latent_dim
-
-
 def prior_styles(model, count):
     """Styles from the prior N(0, I), the same at every call: [count, style_dim]."""
-    return np.random.default_rng(0).standard_normal((count, style_dim(model)), np.float32)
+    return np.random.default_rng(0).standard_normal((count, model.style_dim), np.float32)
 
 
 def style_plane(limit=5.0, steps=15):
@@ -85,6 +77,8 @@ def planar(latents):
     """
     if latents.shape[1] == 2:
         return latents
+    from sklearn.manifold import TSNE  # heavy
+
     perplexity = min(30.0, len(latents) / 4)
     return TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(latents)
 
@@ -107,7 +101,7 @@ def training_pictures(model, x, preprocessing, num_styles=10):
     """
     pairs = np.concatenate([np.asarray(x), reconstructions(model, x)])
     pictures = {"reconstructions": image_grid(to_images(pairs, preprocessing), rows=2)}
-    if not isinstance(model, M1):
+    if model.has_classes:
         # The same styles at every epoch, so that one can watch them take shape.
         styles = prior_styles(model, num_styles)
         samples = to_images(class_samples(model, styles), preprocessing)

@@ -18,9 +18,9 @@ import numpy as np
 
 from tfssl.data.experiment import Experiment
 from tfssl.errors import InputError, expect
-from tfssl.models import M1
 from tfssl.pictures import drawing, of_model
-from tfssl.runs.folder import TrainedRun
+from tfssl.runs.opened import OpenedRun
+from tfssl.runs.trained import TrainedRun
 
 # The rows of figure 1, by data set and number of test images. Of MNIST the authors' choice; of SVHN
 # a readable one of each class, picked before its analogies were drawn.
@@ -42,24 +42,21 @@ class DoesNotFitError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """A run with the test points to show."""
+    """A run with its data, and the test points to show."""
 
     run: TrainedRun
     experiment: Experiment
     indices: list[int]
 
     @classmethod
-    def open(cls, run_dir, indices=None):
-        """A finished run; `indices` of test points, or None to choose them."""
-        run = TrainedRun(run_dir)
-        run.folder.check_finished()
-        experiment = Experiment.of_run(run)
-        parts = experiment.split
+    def of(cls, opened, indices=None):
+        """Of an `OpenedRun`; `indices` of test points, or None to choose them."""
+        label = opened.experiment.split.label_test
         if indices is None:
-            indices = default_indices(run.settings.data.name, parts.label_test)
+            indices = default_indices(opened.run.settings.data.name, label)
         else:
-            check_indices(indices, len(parts.x_test))
-        return cls(run, experiment, list(indices))
+            check_indices(indices, len(label))
+        return cls(opened.run, opened.experiment, list(indices))
 
     @property
     def model(self):
@@ -83,7 +80,7 @@ class Subject:
             raise DoesNotFitError("the data are not images")
 
     def expect_classes(self):
-        if isinstance(self.model, M1):
+        if not self.model.has_classes:
             raise DoesNotFitError("M1 does not know classes")
 
     def expect_test_points(self, least):
@@ -112,14 +109,14 @@ def default_indices(data_name, label):
 def style_grid(subject, folder):
     subject.expect_images()
     model = subject.model
-    dim = of_model.style_dim(model)
+    dim = model.style_dim
     if dim != 2:
         raise DoesNotFitError(f"it takes a latent space of 2 dimensions, and this one has {dim}")
     styles = of_model.style_plane(STYLE_LIMIT, STYLE_STEPS)
     ticks = {0: -STYLE_LIMIT, STYLE_STEPS // 2: 0, STYLE_STEPS - 1: STYLE_LIMIT}
     columns = [f"z[0] = {ticks[i]}" if i in ticks else "" for i in range(STYLE_STEPS)]
     rows = [f"z[1] = {-ticks[i]}" if i in ticks else "" for i in range(STYLE_STEPS)]
-    if isinstance(model, M1):
+    if not model.has_classes:
         tiles = subject.tiles(model.generate(styles).numpy(), STYLE_STEPS)
         drawing.write_grid(folder / "style_grid.png", tiles, columns, rows)
         return ["style_grid.png"]
@@ -148,7 +145,7 @@ def analogies(subject, folder):
 def samples(subject, folder):
     subject.expect_images()
     model = subject.model
-    if isinstance(model, M1):
+    if not model.has_classes:
         drawn, columns = model.generate(of_model.prior_styles(model, MAX_ROWS**2)).numpy(), ()
     else:
         styles = of_model.prior_styles(model, MAX_ROWS)
@@ -211,7 +208,7 @@ def write_figures(run_dir, folder=None, indices=None):
       written: paths of the files.
       skipped: {picture: why it does not fit}.
     """
-    subject = Subject.open(run_dir, indices)
+    subject = Subject.of(OpenedRun.open(run_dir), indices)
     folder = Path(folder or subject.run.folder / "figures")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,28 +11,13 @@ C. Guo, G. Pleiss, Y. Sun and K. Weinberger, "On calibration of modern neural ne
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from scipy import optimize, special
 
-from tfssl.errors import InputError, expect
-from tfssl.storage.files import write_json
-
-FILE = "calibration.json"
-# Beyond these nothing changes any more: p_T is uniform, or all on one class.
-SHARPEST, SOFTEST = 1e-4, 1e4
-
-
-def scaled(probabilities, temperature):
-    """p_T(y|x), [N, K], from p(y|x), [N, K]."""
-    return special.softmax(log_scores(probabilities) / temperature, axis=1)
-
-
-def log_scores(probabilities):
-    """log p, [N, K] in float64; where p is 0, the log of the smallest p that float32 holds."""
-    smallest = np.finfo(np.float32).tiny
-    return np.log(np.maximum(np.asarray(probabilities, np.float64), smallest))
+from tfssl.errors import expect
+from tfssl.runs.temperature import SHARPEST, SOFTEST, Calibration, log_scores
+from tfssl.training.refit import refitted
 
 
 def smoothed_log_loss(probabilities, label, temperature):
@@ -63,69 +48,23 @@ def fit_temperature(probabilities, label):
     return math.exp(result.x)
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """A fitted temperature.
-
-    Attributes:
-      temperature: T.
-      fitted_on: "validation", or "labelled" for cross-fitting on the labelled training points.
-      points: how many.
-      folds: of the cross-fitting, else None.
-    """
-
-    temperature: float
-    fitted_on: str
-    points: int
-    folds: int | None = None
-
-    def __call__(self, probabilities):
-        return scaled(probabilities, self.temperature)
-
-    def __str__(self):
-        how = f", cross-fitted in {self.folds} folds" if self.folds else ""
-        return f"temperature {self.temperature:.3g} from {self.points} {self.fitted_on} points{how}"
-
-    def save(self, folder):
-        write_json(folder / FILE, record(self))
-
-    @classmethod
-    def load(cls, folder):
-        """What is stored in a `RunFolder`, or None."""
-        if not (folder / FILE).exists():
-            return None
-        found = folder.read_json(FILE)
-        try:
-            calibration = cls(**found)
-            good = SHARPEST <= calibration.temperature <= SOFTEST
-        except TypeError as error:
-            raise InputError(f"{folder / FILE} is damaged: {error}.") from None
-        expect(good, f"{folder / FILE} must hold a positive temperature", **found)
-        return calibration
-
-
-def record(calibration):
-    """A `Calibration` as plain JSON values; None stays None."""
-    return None if calibration is None else asdict(calibration)
-
-
-def obstacle(subject):
+def obstacle(opened):
     """Why a run is not calibrated unasked, or None if it is done quickly."""
-    parts = subject.experiment.split
+    parts = opened.experiment.split
     if len(parts.x_validation):
         return None
-    if subject.run.settings.model != "m1":
+    if opened.run.settings.model != "m1":
         return "there are no validation points, and to cross-fit M2 it is trained several times"
     if _fewest(parts.label) < 2:
         return "there are no validation points, and a class has one label only"
     return None
 
 
-def calibrate(subject, on="auto", folds=5, progress=iter):
+def calibrate(opened, on="auto", folds=5, progress=iter):
     """Fit the temperature of a run; nothing is written.
 
     Args:
-      subject: a `gallery.Subject`.
+      opened: an `OpenedRun`.
       on: "validation", "labelled", or "auto" for validation points if there are any.
       folds: of the cross-fitting on labelled points; fewer where a class has fewer labels.
       progress: wraps the list of folds as it is walked.
@@ -133,7 +72,7 @@ def calibrate(subject, on="auto", folds=5, progress=iter):
     Returns:
       calibration: a `Calibration`.
     """
-    run, parts = subject.run, subject.experiment.split
+    run, parts = opened.run, opened.experiment.split
     if on == "auto":
         on = "validation" if len(parts.x_validation) else "labelled"
     if on == "validation":
@@ -154,7 +93,7 @@ def calibrate(subject, on="auto", folds=5, progress=iter):
     )
     folds, num_classes = min(folds, fewest), len(run.class_names)
     outputs = cross_fitted(
-        lambda kept, held_out: refitted(subject, kept, held_out),
+        lambda kept, held_out: refitted(opened, kept, held_out),
         parts.label,
         num_classes,
         folds,
@@ -182,25 +121,6 @@ def cross_fitted(fit_and_predict, label, num_classes, folds, seed=0, progress=it
     for kept, held_out in progress(list(splitter.split(label, label))):
         outputs[held_out] = fit_and_predict(kept, held_out)
     return outputs
-
-
-def refitted(subject, kept, held_out):
-    """[held_out, K] probabilities of labelled points, by the run's model with the `kept` labels.
-
-    M1 has seen no label and stays: of model = "m1" only the classifier is fitted again, of "m1m2"
-    M2, of "m2" everything.
-    """
-    from tfssl.runs.evaluation import class_probabilities
-    from tfssl.training.strategy import make_strategy
-    from tfssl.training.trainer import Trainer
-
-    run, parts = subject.run, subject.experiment.split
-    m1 = {"m1": run.model, "m1m2": getattr(run.model, "m1", None)}.get(run.settings.model)
-    fewer = replace(parts, x_labelled=parts.x_labelled[kept], label=parts.label[kept])
-    experiment = replace(subject.experiment, split=fewer)
-    strategy = make_strategy(run.settings.device.strategy)
-    model, classifier = Trainer(experiment, strategy, verbose=False).run(m1)
-    return class_probabilities(model, classifier, run.preprocessing, parts.x_labelled[held_out])
 
 
 def _fewest(label):

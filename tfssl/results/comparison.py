@@ -19,9 +19,10 @@ import numpy as np
 from scipy import stats
 
 from tfssl.errors import expect
-from tfssl.paper.study import method_name
-from tfssl.runs.evaluation import classification_metrics, mean_and_interval
+from tfssl.results.intervals import mean_and_interval
+from tfssl.runs.probabilities import classification_metrics
 from tfssl.settings import dump_settings, with_changes
+from tfssl.settings.names import method_name
 
 
 def mcnemar(wrong_a, wrong_b):
@@ -83,9 +84,9 @@ class Outcome:
     labels: int
 
     @classmethod
-    def of(cls, subject):
-        """The outcome of a `gallery.Subject`."""
-        run, parts = subject.run, subject.experiment.split
+    def of(cls, opened):
+        """The outcome of an `OpenedRun`."""
+        run, parts = opened.run, opened.experiment.split
         expect(len(parts.x_test) > 0, f"{run.folder.path} must have test points", test_points=0)
         probabilities = run.probabilities(parts.x_test)
         settings = with_changes(

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfssl.models import importance
-from tfssl.pictures.of_run import Subject
-from tfssl.results.calibration import Calibration
+from tfssl.runs.opened import OpenedRun
+from tfssl.runs.temperature import Calibration
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Judged:
     """A run and its outputs on the points it is judged by.
 
     Attributes:
-      subject: the run with its data.
+      opened: the run with its data.
       calibration: a `Calibration`, or None.
       uncalibrated_because: why there is none.
       part: whose points these are: "test", or if there are none "validation" or "unlabelled".
@@ -28,7 +28,7 @@ class Evidence:
       num_samples: of the importance sampling.
     """
 
-    subject: Subject
+    opened: OpenedRun
     calibration: Calibration | None
     uncalibrated_because: str | None
     part: str
@@ -43,17 +43,17 @@ class Evidence:
 
     @classmethod
     def gather(
-        cls, subject, calibration, uncalibrated_because, num_points, num_samples, progress=iter
+        cls, opened, calibration, uncalibrated_because, num_points, num_samples, progress=iter
     ):
         """Run the model.
 
         Args:
-          subject, calibration, uncalibrated_because: as above.
+          opened, calibration, uncalibrated_because: as above.
           num_points: how many points get a log-likelihood, drawn at random; all if there are fewer.
           num_samples: of z per point.
           progress: wraps the list of calls into TensorFlow as it is walked, twice.
         """
-        run, parts = subject.run, subject.experiment.split
+        run, parts = opened.run, opened.experiment.split
         part, x, label = next(
             (candidate for candidate in _parts(parts) if len(candidate[1])),
             ("labelled", parts.x_labelled, parts.label),
@@ -68,7 +68,7 @@ class Evidence:
         scored = rng.permutation(len(x))[:num_points]
         training = rng.permutation(len(parts.x_train))[:num_points]
         return cls(
-            subject=subject,
+            opened=opened,
             calibration=calibration,
             uncalibrated_because=uncalibrated_because,
             part=part,
@@ -83,7 +83,7 @@ class Evidence:
         )
 
     @property
-    def judged(self):
+    def has_unseen_labels(self):
         """Whether the points have labels that the model was not fitted to."""
         return self.part in ("test", "validation")
 

@@ -3,31 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
-
-
-def entropy(probabilities):
-    """H(p) = -sum_k p_k log p_k in nats, [N], from [N, K]."""
-    return special.entr(probabilities).sum(axis=1)
-
-
-class Reliability(NamedTuple):
-    """Bins of the confidence max_k p_k, each [bins]; means of empty bins are NaN."""
-
-    confidence: np.ndarray
-    accuracy: np.ndarray
-    points: np.ndarray
-
-
-def reliability(probabilities, label, bins=15):
-    """Mean confidence and accuracy in the equal bins of `evaluation.calibration_error`."""
-    confidence = probabilities.max(axis=1).astype(np.float64)
-    right = probabilities.argmax(axis=1) == label
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    points = np.bincount(bin_of, minlength=bins)
-    sums = [np.bincount(bin_of, weights, minlength=bins) for weights in (confidence, right)]
-    with np.errstate(invalid="ignore"):
-        return Reliability(sums[0] / points, sums[1] / points, points)
+from scipy import stats
 
 
 class CoverageCurve(NamedTuple):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.paper.study import method_name
 from tfssl.pictures import of_model, of_run
 from tfssl.results import diagrams, measures, page
-from tfssl.runs.evaluation import classification_metrics
+from tfssl.runs.probabilities import classification_metrics, entropy, reliability
 from tfssl.settings import dump_settings
+from tfssl.settings.names import method_name
 from tfssl.storage.files import atomic_path
 
 MAX_EXAMPLES = 24
@@ -22,63 +22,63 @@ PICTURES = {
 }
 
 
-def write_report(path, evidence):
+def write_report(path, judged):
     """Write the page; a file of the same name is replaced."""
-    text = render(evidence)
+    text = render(judged)
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def render(evidence):
+def render(judged):
     """The page as text."""
-    drawn = pictures(evidence.subject)
+    drawn = pictures(of_run.Subject.of(judged.opened))
     sections = [
-        ("error", "Error", error_section(evidence)),
-        ("calibration", "Calibration", calibration_section(evidence)),
-        ("abstaining", "Abstaining", abstaining_section(evidence)),
+        ("error", "Error", error_section(judged)),
+        ("calibration", "Calibration", calibration_section(judged)),
+        ("abstaining", "Abstaining", abstaining_section(judged)),
         ("curves", "Learning curves", drawn["learning_curves"]),
         ("map", "Latent map", drawn["latent_map"]),
         ("analogies", "Analogies", drawn["analogies"]),
-        ("uncertain", "Most uncertain", uncertain_section(evidence)),
-        ("unlikely", "Least likely", unlikely_section(evidence)),
-        ("settings", "Settings", settings_section(evidence)),
+        ("uncertain", "Most uncertain", uncertain_section(judged)),
+        ("unlikely", "Least likely", unlikely_section(judged)),
+        ("settings", "Settings", settings_section(judged)),
     ]
-    name = evidence.subject.run.folder.path.resolve().name
-    return page.document(f"Report on {name}", summary(evidence), sections)
+    name = judged.opened.run.folder.path.resolve().name
+    return page.document(f"Report on {name}", summary(judged), sections)
 
 
-def summary(evidence):
-    run, parts = evidence.subject.run, evidence.subject.experiment.split
+def summary(judged):
+    run, parts = judged.opened.run, judged.opened.experiment.split
     trained = (
-        f"{method_name(run.settings)} on {evidence.subject.experiment.source.name}, trained with "
+        f"{method_name(run.settings)} on {judged.opened.experiment.source.name}, trained with "
         f"{len(parts.label)} labels and {len(parts.x_unlabelled)} unlabelled points."
     )
-    if not evidence.judged:
+    if not judged.has_unseen_labels:
         return page.paragraph(trained)
-    before, after = (metrics_of(evidence, p) for p in (evidence.raw, evidence.probabilities))
+    before, after = (metrics_of(judged, p) for p in (judged.raw, judged.probabilities))
     error, low, high = (percent(after[key]) for key in ("error", "error_low", "error_high"))
-    calibrated = evidence.calibration is not None
+    calibrated = judged.calibration is not None
     ece = f"{before['calibration_error']:.3f} before" if calibrated else "not calibrated"
     loss = f"{before['log_loss']:.3f} before, nats" if calibrated else "nats, not calibrated"
     cards = [
-        (f"{evidence.part} error", error, f"95% interval {low} to {high}"),
-        (f"{evidence.part} points", str(after["examples"]), f"{len(run.class_names)} classes"),
+        (f"{judged.part} error", error, f"95% interval {low} to {high}"),
+        (f"{judged.part} points", str(after["examples"]), f"{len(run.class_names)} classes"),
         ("calibration error", f"{after['calibration_error']:.3f}", ece),
         ("log-loss", f"{after['log_loss']:.3f}", loss),
     ]
     return page.join([page.paragraph(trained), page.cards(cards)])
 
 
-def error_section(evidence):
-    if not evidence.judged:
+def error_section(judged):
+    if not judged.has_unseen_labels:
         return page.note(
             "There are no test or validation points, so there is no error to report. Hold some out "
             "with data.num_test."
         )
-    names = evidence.subject.run.class_names
-    predicted = evidence.probabilities.argmax(axis=1)
-    wrong = int((predicted != evidence.label).sum())
-    counts = measures.confusion(evidence.label, predicted, len(names))
+    names = judged.opened.run.class_names
+    predicted = judged.probabilities.argmax(axis=1)
+    wrong = int((predicted != judged.label).sum())
+    counts = measures.confusion(judged.label, predicted, len(names))
     rows = [
         (
             name,
@@ -93,7 +93,7 @@ def error_section(evidence):
     header = ("class", "points", "found", "95% interval", "precision", "mistaken for")
     parts = [
         page.paragraph(
-            f"Of {len(evidence.label)} {evidence.part} points {wrong} are wrong. Rows are the "
+            f"Of {len(judged.label)} {judged.part} points {wrong} are wrong. Rows are the "
             "true classes, columns what the classifier said."
         ),
         page.confusion_table(counts, names),
@@ -103,35 +103,32 @@ def error_section(evidence):
         ),
         page.table(header, rows),
     ]
-    if evidence.part == "validation":
+    if judged.part == "validation":
         parts.insert(0, page.note("There are no test points; these are the validation points."))
     return page.join(parts)
 
 
-def calibration_section(evidence):
-    calibration = evidence.calibration
+def calibration_section(judged):
+    calibration = judged.calibration
     if calibration is None:
         how = page.note(
             page.markup(
                 "Not calibrated: $reason. Fit a temperature with <code>tfssl calibrate</code>, and "
                 "write the report again.",
-                reason=evidence.uncalibrated_because,
+                reason=judged.uncalibrated_because,
             )
         )
     else:
         how = page.paragraph(
             f"The probabilities are scaled by a {calibration}. No test point was used for it."
         )
-    if not evidence.judged:
+    if not judged.has_unseen_labels:
         return how
-    after = None if calibration is None else evidence.probabilities
-    curves = [
-        None if p is None else measures.reliability(p, evidence.label)
-        for p in (evidence.raw, after)
-    ]
-    columns = [("uncalibrated", evidence.raw)]
+    after = None if calibration is None else judged.probabilities
+    curves = [None if p is None else reliability(p, judged.label) for p in (judged.raw, after)]
+    columns = [("uncalibrated", judged.raw)]
     columns += [] if after is None else [("calibrated", after)]
-    metrics = [metrics_of(evidence, p) for _, p in columns]
+    metrics = [metrics_of(judged, p) for _, p in columns]
     table = page.table(
         ("", *(name for name, _ in columns)),
         [
@@ -151,19 +148,19 @@ def calibration_section(evidence):
         ),
         page.note(
             "On the dotted line a confidence of 80% is right 80% of the time. Larger dots stand "
-            f"for more {evidence.part} points; calibration error is the mean distance from the "
+            f"for more {judged.part} points; calibration error is the mean distance from the "
             "line in 15 bins."
         ),
     ]
-    if evidence.flattered:
+    if judged.flattered:
         parts.insert(1, page.note("The temperature was fitted to these points: it flatters."))
     return page.join(parts)
 
 
-def abstaining_section(evidence):
-    if not evidence.judged:
+def abstaining_section(judged):
+    if not judged.has_unseen_labels:
         return page.note("Without test or validation points there is nothing to measure it by.")
-    curve = measures.coverage_curve(evidence.probabilities, evidence.label)
+    curve = measures.coverage_curve(judged.probabilities, judged.label)
     rows = [
         (percent(coverage), f"{threshold:.3f}", percent(error))
         for threshold, coverage, error in dict.fromkeys(curve.at(share) for share in COVERAGES)
@@ -204,29 +201,29 @@ def pictures(subject):
     return drawn
 
 
-def uncertain_section(evidence):
-    uncertainty = measures.entropy(evidence.probabilities)
+def uncertain_section(judged):
+    uncertainty = entropy(judged.probabilities)
     rows = np.argsort(-uncertainty, kind="stable")[:MAX_EXAMPLES]
     remarks = [f"{uncertainty[row]:.2f} nats" for row in rows]
-    text = f"The {evidence.part} points with the highest entropy of the probabilities."
-    return page.join([page.paragraph(text), examples(evidence, rows, remarks, "entropy")])
+    text = f"The {judged.part} points with the highest entropy of the probabilities."
+    return page.join([page.paragraph(text), examples(judged, rows, remarks, "entropy")])
 
 
-def unlikely_section(evidence):
-    order = np.argsort(evidence.log_likelihood, kind="stable")[:MAX_EXAMPLES]
-    remarks = [f"{evidence.log_likelihood[i]:.1f} nats" for i in order]
+def unlikely_section(judged):
+    order = np.argsort(judged.log_likelihood, kind="stable")[:MAX_EXAMPLES]
+    remarks = [f"{judged.log_likelihood[i]:.1f} nats" for i in order]
     scores = {
-        evidence.part: evidence.log_likelihood,
-        "training": evidence.training_log_likelihood,
+        judged.part: judged.log_likelihood,
+        "training": judged.training_log_likelihood,
     }
     return page.join(
         [
             page.paragraph(
-                f"The {evidence.part} points with the lowest log p(x), among "
-                f"{len(evidence.scored)} drawn at random: what the model finds unlike its training "
-                f"data. By importance sampling with {evidence.num_samples} samples."
+                f"The {judged.part} points with the lowest log p(x), among "
+                f"{len(judged.scored)} drawn at random: what the model finds unlike its training "
+                f"data. By importance sampling with {judged.num_samples} samples."
             ),
-            examples(evidence, evidence.scored[order], remarks, "log p(x)"),
+            examples(judged, judged.scored[order], remarks, "log p(x)"),
             page.figure(diagrams.likelihood_diagram(scores), "histogram of log p(x)"),
             page.note(
                 "Points that differ a lot from the rest lie far to the left. A high value is no "
@@ -236,29 +233,29 @@ def unlikely_section(evidence):
     )
 
 
-def examples(evidence, rows, remarks, quantity):
+def examples(judged, rows, remarks, quantity):
     """Points as tiles, or as a table if they are not images.
 
     Args:
-      evidence: the `Evidence`.
+      judged: the `Judged`.
       rows: their row numbers.
       remarks: a text for each.
       quantity: what the remarks are about.
     """
-    names, probabilities = evidence.subject.run.class_names, evidence.probabilities
+    names, probabilities = judged.opened.run.class_names, judged.probabilities
     taken_for = [
         [(names[k], probabilities[row, k]) for k in np.argsort(-probabilities[row])[:2]]
         for row in rows
     ]
     guesses = [", ".join(f"{n} {percent(p, 0)}" for n, p in pair) for pair in taken_for]
-    truths = ["?" if evidence.label is None else names[evidence.label[row]] for row in rows]
-    every_name = evidence.subject.experiment.names(evidence.part)
+    truths = ["?" if judged.label is None else names[judged.label[row]] for row in rows]
+    every_name = judged.opened.experiment.names(judged.part)
     points = [every_name[row] for row in rows]
-    if evidence.subject.experiment.source.image_shape is None:
+    if judged.opened.experiment.source.image_shape is None:
         table_rows = zip(points, truths, guesses, remarks, strict=True)
         return page.table(("point", "is", "taken for", quantity), table_rows, numeric=False)
-    preprocessing = evidence.subject.run.preprocessing
-    images = of_model.to_images(preprocessing(evidence.x[rows]), preprocessing)
+    preprocessing = judged.opened.run.preprocessing
+    images = of_model.to_images(preprocessing(judged.x[rows]), preprocessing)
     captions = [
         (guess, f"is {truth}, {point}", remark)
         for guess, truth, remark, point in zip(guesses, truths, remarks, points, strict=True)
@@ -266,8 +263,8 @@ def examples(evidence, rows, remarks, quantity):
     return page.tiles(images, captions)
 
 
-def settings_section(evidence):
-    run = evidence.subject.run
+def settings_section(judged):
+    run = judged.opened.run
     record = run.folder.read_json("run.json")
     about = {"run folder": run.folder.path.resolve().name}
     about |= {f"seconds, {k}": v for k, v in dict(record.get("seconds") or {}).items()}
@@ -286,8 +283,8 @@ def flat(settings, prefix=""):
             yield f"{prefix}{name}", value
 
 
-def metrics_of(evidence, probabilities):
-    return classification_metrics(probabilities, evidence.label)
+def metrics_of(judged, probabilities):
+    return classification_metrics(probabilities, judged.label)
 
 
 def percent(share, digits=1):

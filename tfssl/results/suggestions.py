@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from tfssl.errors import expect
 from tfssl.pictures import drawing, of_model
-from tfssl.results.measures import entropy
+from tfssl.runs.probabilities import entropy
 from tfssl.storage.files import atomic_path
 
 NEIGHBOUR = 10
@@ -98,16 +98,16 @@ def class_features(run, x, batch_size=1000):
     return np.concatenate(batches)
 
 
-def suggest(subject, calibration, count):
+def suggest(opened, calibration, count):
     """The points of a run to label next, a dictionary each: rank, row, file if it has one, ...
 
     Args:
-      subject: a `gallery.Subject`.
+      opened: an `OpenedRun`.
       calibration: a `Calibration`, or None for the classifier's own probabilities.
       count: how many.
     """
-    run, parts = subject.run, subject.experiment.split
-    files = subject.experiment.source.files
+    run, parts = opened.run, opened.experiment.split
+    files = opened.experiment.source.files
     expect(
         len(parts.x_unlabelled) > 0,
         f"{run.folder.path} must have unlabelled points",
@@ -148,10 +148,10 @@ def write_csv(path, suggestions):
             writer.writerow({**suggestion, **numbers, "label": ""})
 
 
-def write_sheet(path, subject, suggestions):
+def write_sheet(path, opened, suggestions):
     """A contact sheet of the first suggestions, row by row; the captions count them."""
     shown = suggestions[:MAX_SHOWN]
-    preprocessing, source = subject.run.preprocessing, subject.experiment.source
+    preprocessing, source = opened.run.preprocessing, opened.experiment.source
     images = of_model.to_images(preprocessing(source.x[[s["row"] for s in shown]]), preprocessing)
     columns = min(SHEET_COLUMNS, len(shown))
     missing = -len(images) % columns

@@ -3,62 +3,11 @@
 import numpy as np
 from scipy import special, stats
 
-from tfssl import classifiers
-from tfssl.models import importance
 from tfssl.data import batches
-
-
-def class_probabilities(model, classifier, preprocessing, x, batch_size=1000):
-    """[N, K] probabilities of the classes for stored inputs x [N, ...].
-
-    Args:
-      model: M1, M2 or StackedM1M2.
-      classifier: a fitted classifier on M1's features, or None if the model classifies.
-      preprocessing: stored inputs -> what the model sees.
-      x: stored inputs.
-      batch_size: rows at a time.
-    """
-    parts = [
-        model.predict_on_batch(preprocessing(x[first : first + batch_size]))
-        for first in range(0, len(x), batch_size)
-    ]
-    outputs = np.concatenate(parts)
-    return outputs if classifier is None else classifiers.probabilities(classifier, outputs)
-
-
-def classification_metrics(probabilities, label):
-    """Error with its 95% Wilson interval, log-loss and calibration error.
-
-    Args:
-      probabilities: [N, K].
-      label: [N] integers.
-    """
-    wrong = probabilities.argmax(axis=1) != label
-    interval = stats.binomtest(int(wrong.sum()), len(wrong)).proportion_ci(method="wilson")
-    chosen = probabilities[np.arange(len(label)), label]
-    return {
-        "error": float(wrong.mean()),
-        "error_low": float(interval.low),
-        "error_high": float(interval.high),
-        "log_loss": float(-np.log(np.maximum(chosen, np.finfo(np.float32).tiny)).mean()),
-        "calibration_error": calibration_error(probabilities, label),
-        "examples": len(label),
-    }
-
-
-def calibration_error(probabilities, label, bins=15):
-    """Expected calibration error: sum_b (n_b / N) |accuracy_b - confidence_b|.
-
-    Args:
-      probabilities: [N, K].
-      label: [N] integers.
-      bins: number of equal bins of the confidence max_y q(y|x).
-    """
-    confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == label
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(bin_of, weights=right - confidence.astype(np.float64), minlength=bins)
-    return float(np.abs(gaps).sum() / len(label))
+from tfssl.errors import expect
+from tfssl.models import importance
+from tfssl.runs.predicting import class_probabilities
+from tfssl.runs.probabilities import classification_metrics
 
 
 def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):
@@ -106,7 +55,7 @@ def likelihood_metrics(model, preprocessing, x, label, num_samples, seed=0, prog
         "log_likelihood_error": float(stats.sem(log_p_x)),
         "bound": float(bound.mean()),
     }
-    if not hasattr(model, "classify"):
+    if not model.has_classes:
         return metrics
     q_y = class_probabilities(model, None, preprocessing, x)
     if np.array_equal(observed, given):
@@ -118,10 +67,62 @@ def likelihood_metrics(model, preprocessing, x, label, num_samples, seed=0, prog
     return metrics
 
 
-def mean_and_interval(values):
-    """Mean and half-width of its 95% t-interval over independent splits (0 for one split)."""
-    values = np.asarray(values, dtype=np.float64)
-    if len(values) < 2:
-        return float(values.mean()), 0.0
-    half_width = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-    return float(values.mean()), float(half_width)
+def estimate_likelihood(experiment, model, part, num_points, num_samples, seed=0, progress=iter):
+    """Likelihood metrics of a trained model, with the settings of the estimate.
+
+    Args:
+      experiment: an `Experiment`.
+      model: M1, M2 or StackedM1M2.
+      part: "test" or "validation".
+      num_points: how many points to score, drawn at random by `seed`; all if there are fewer.
+      num_samples, seed, progress: as in `likelihoods.weight_means`.
+    """
+    parts = experiment.split
+    x, label = {
+        "validation": (parts.x_validation, parts.label_validation),
+        "test": (parts.x_test, parts.label_test),
+    }[part]
+    expect(len(x) >= 2, f"the run must have at least two {part} points", points=len(x))
+    # Data sets have an order: the first half of MNIST's test images is the easier one.
+    rows = np.random.default_rng(seed).permutation(len(x))[:num_points]
+    estimate = {"part": part, "points": len(rows), "samples": num_samples, "seed": seed}
+    return estimate | likelihood_metrics(
+        model, experiment.preprocessing, x[rows], label[rows], num_samples, seed, progress
+    )
+
+
+def evaluate_experiment(experiment, model, classifier):
+    """Validation and test metrics of a trained model, as nested dictionaries."""
+    parts, preprocessing = experiment.split, experiment.preprocessing
+    metrics = {
+        "labels": {
+            "training": len(parts.label),
+            "model_selection": len(parts.label_validation),
+        }
+    }
+    sets = {
+        "validation": (parts.x_validation, parts.label_validation),
+        "test": (parts.x_test, parts.label_test),
+    }
+    for name, (x, label) in sets.items():
+        if not len(x):
+            continue
+        probabilities = class_probabilities(model, classifier, preprocessing, x)
+        metrics[name] = classification_metrics(probabilities, label)
+        num_classes = experiment.source.num_classes
+        metrics[name]["bounds"] = bounds(model, preprocessing, x, label, num_classes)
+    return metrics
+
+
+def evaluate_selected(experiment, model, selected):
+    """The metrics of the weights with the lowest validation error, and their epoch.
+
+    The validation error among them is a minimum over the epochs, so it flatters.
+    """
+    chosen = model.without_optimizer()
+    weights = getattr(chosen, "m2", chosen).trainable_variables
+    for variable, value in zip(weights, selected.weights, strict=True):
+        variable.assign(value)
+    metrics = evaluate_experiment(experiment, chosen, None)
+    del metrics["labels"]
+    return {"epoch": selected.epoch, **metrics}

@@ -20,56 +20,22 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 """
 
 import contextlib
-import functools
 import glob
-import hashlib
 import os
-import platform
 import shutil
-import subprocess
-from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 
-from tfssl.storage.archives import check_archive, check_model, damaged, read_arrays
-from tfssl.settings import differences, dump_settings, parse_settings, with_changes
 from tfssl.errors import InputError, expect
+from tfssl.runs.provenance import git_revision, m1_digest, versions
+from tfssl.settings import differences, dump_settings, parse_settings, with_changes
+from tfssl.storage.archives import check_model, damaged, read_arrays
 from tfssl.storage.files import TEMPORARY, atomic_path, read_json, remove_temporaries, write_json
 from tfssl.storage.locks import locked
 
 FORMAT = 1
 LOCK = ".lock"
-PACKAGES = ("tfssl", "tensorflow", "keras", "tensorflow-probability", "numpy", "scikit-learn")
-
-
-def versions():
-    """Versions of Python and of the packages that decide a result."""
-    return {"python": platform.python_version(), **{p: metadata.version(p) for p in PACKAGES}}
-
-
-def git_revision():
-    """The revision of the working directory's checkout, or None."""
-    try:
-        result = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return result.stdout.strip()
-
-
-def m1_digest(model):
-    """16 digits that tell the weights of a model's M1 from any others; None if it has no M1."""
-    from tfssl.models import M1
-
-    m1 = getattr(model, "m1", model)
-    if not isinstance(m1, M1):
-        return None
-    digest = hashlib.sha256()
-    for weight in m1.weights:
-        digest.update(weight.numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 class RunFolder:
@@ -232,62 +198,3 @@ class RunFolder:
         check_model(path)
         with damaged(path):
             return keras.saving.load_model(path, compile=False, safe_mode=True)
-
-
-class TrainedRun:
-    """A finished run, ready to predict.
-
-    Attributes:
-      folder: the `RunFolder`.
-      settings: its `Settings`.
-      preprocessing: stored inputs -> what the model sees.
-      model: M1, M2 or StackedM1M2.
-      classifier: the fitted scikit-learn classifier of model = "m1", else None.
-      class_names: one per class.
-    """
-
-    def __init__(self, path):
-        self.folder = RunFolder.open(path)
-        self.settings = self.folder.settings()
-        self.model = self.folder.load_model("model.keras")
-        self.preprocessing = self.folder.preprocessing()
-        path = self.folder / "preprocessing.npz"
-        with damaged(path):
-            self.class_names = tuple(str(name) for name in read_arrays(path)["class_names"])
-        self.classifier = None
-        if self.settings.model == "m1":
-            self.classifier = load_classifier(self.folder / "classifier.skops")
-
-    @functools.cached_property
-    def calibration(self):
-        """The `Calibration` that is stored with the run, or None."""
-        from tfssl.results.calibration import Calibration
-
-        return Calibration.load(self.folder)
-
-    def calibrated_probabilities(self, x):
-        """What an export gives: `probabilities`, scaled if the run has a calibration."""
-        probabilities = self.probabilities(x)
-        return probabilities if self.calibration is None else self.calibration(probabilities)
-
-    def probabilities(self, x, batch_size=1000):
-        """q(y|x) for stored inputs x [N, ...]: [N, K]."""
-        from tfssl.runs.evaluation import class_probabilities
-
-        self.preprocessing.check(x, "the input")
-        return class_probabilities(self.model, self.classifier, self.preprocessing, x, batch_size)
-
-
-def save_classifier(path, classifier):
-    import skops.io
-
-    with atomic_path(path) as temporary:
-        skops.io.dump(classifier, temporary)
-
-
-def load_classifier(path):
-    import skops.io
-
-    check_archive(path)
-    with damaged(path):
-        return skops.io.load(path, trusted=["tfssl.classifiers.tsvm.TransductiveSVM"])

@@ -11,8 +11,8 @@ calibrated p(<class>)   or  uncalibrated p(<class>)
 import csv
 
 from tfssl.errors import expect
+from tfssl.runs.probabilities import entropy
 from tfssl.storage.files import atomic_path
-from tfssl.results.measures import entropy
 
 
 def check_output(path):

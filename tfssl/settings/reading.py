@@ -8,161 +8,12 @@ import difflib
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from tfssl.errors import InputError, expect
-
-Likelihood = Literal["bernoulli", "binomial", "gaussian", "isotropic"]
-Positive = Annotated[int, Field(gt=0)]
-HiddenUnits = Annotated[tuple[Positive, ...], Field(min_length=1)]
-
-
-class Section(BaseModel):
-    """Settings are read-only, and a key that does not exist is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=True)
-
-
-class DataSettings(Section):
-    """What to learn from, and how it is split."""
-
-    name: Annotated[str, Field(min_length=1)] = "digits"
-    """A named data set or a path, see `tfssl.data.loading`: .npz, pictures, a table, TFRecords."""
-    label: str | None = None
-    """The column of a table, or the feature of a record, that is the label."""
-    drop: tuple[str, ...] = ()
-    """Columns of a table to leave out."""
-    image_size: tuple[Positive, Positive] | None = None
-    """Height and width to which pictures are brought; about their own if not given."""
-    colour: bool | None = None
-    """Whether pictures keep their colours; not given, they must be all grey or all in colour."""
-    memory_limit_mb: Positive = 1000
-    """Inputs of a folder or of TFRecords that are larger stay on disk while a model is trained."""
-    num_labelled: Positive | Literal["all"] = 50
-    """How many training points keep their label, the same number of every class."""
-    num_validation: Annotated[int, Field(ge=0)] = 0
-    """Training points held out to watch training; their labels count as used by model selection."""
-    num_test: Annotated[int, Field(ge=0)] = 500
-    """Test points to hold out of a data set that has none of its own."""
-    split_seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the split."""
-    validation_seed: Annotated[int, Field(ge=0)] | None = None
-    """Seed of the choice of validation and test points, if it is not to change with split_seed:
-    such splits differ in their labels only, and can share an M1."""
-    downsample: Positive = 1
-    """Images are averaged over square blocks of pixels of this side."""
-    max_shift: Annotated[int, Field(ge=0)] = 0
-    """Training moves every image by up to this many pixels up, down and sideways, anew at every
-    step: for images whose class does not depend on where exactly it is."""
-    whitening: Positive | Annotated[float, Field(gt=0, lt=1)] | None = None
-    """The principal components of x instead of x: how many to keep, such as 600, or which share of
-    the variance, such as 0.999. For likelihood = "gaussian" each is scaled to unit variance, for
-    "isotropic" all alike. Losses in training are those of the components."""
-
-
-class FitSettings(Section):
-    """How one network is trained."""
-
-    epochs: Positive = 200
-    """Passes over the unlabelled data, or over the labelled if there is no other."""
-    batch_size: Positive = 50
-    """Unlabelled examples per step."""
-    learning_rate: Annotated[float, Field(gt=0, strict=False)] = 3e-3
-    """Adam's rate; it is held, then decays linearly to zero."""
-    decay_start: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.5
-    """The share of training after which the rate decays."""
-    averaging: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.02
-    """The kept weights are a moving average over this share of training; 0 keeps the last ones."""
-    evaluate_every: Positive = 10
-    """Epochs between two evaluations on the validation set."""
-
-
-class M1Settings(FitSettings):
-    """M1, the variational auto-encoder, and what its features feed."""
-
-    latent_dim: Positive = 50
-    hidden_units: HiddenUnits = (200,)
-    kl_warmup: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
-    """The share of training in which the weight of the KL term rises from 0 to 1: more latent
-    dimensions stay in use."""
-    classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
-    """The classifier on M1's features (model = "m1"); knn is the nearest by angle."""
-    run: str | None = None
-    """Folder of a finished run whose M1 is used instead of training one."""
-
-
-class M2Settings(FitSettings):
-    """M2, on x itself or on M1's features."""
-
-    latent_dim: Positive = 50
-    hidden_units: HiddenUnits = (100,)
-    labelled_batch_size: Positive = 20
-    """Labelled examples per step."""
-    supervised_steps: Annotated[int, Field(ge=0)] = 200
-    """Steps on the labelled points alone, before the unlabelled ones join."""
-    posterior_scale: Literal["x", "xy"] = "xy"
-    """What sigma of q(z|x,y) depends on."""
-    class_prior: (
-        tuple[Annotated[float, Field(gt=0, strict=False)], ...] | Literal["labelled"] | None
-    ) = None
-    """p(y); uniform if not given. "labelled": the shares (n_k + 1) / (n + K) among the labels."""
-    classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
-    """alpha / N."""
-    top_classes: Positive | None = None
-    """Keep q(y|x) of an unlabelled example to this many classes, the likeliest, and so enumerate
-    only these: faster, and still a bound. All classes if not given."""
-    full_enumeration: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.5
-    """The share of training before `top_classes` applies."""
-    noise_scale: Annotated[float, Field(ge=0, strict=False)] = 1.0
-    """Draws of z1 in training have M1's posterior scale times this (model = "m1m2")."""
-    active_threshold: Annotated[float, Field(ge=0, strict=False)] = 0.1
-    """M1's latent dimensions with a smaller std of E[z1|x] are kept from M2 (model = "m1m2")."""
-
-
-class DeviceSettings(Section):
-    """Where training runs."""
-
-    strategy: Literal["auto", "default", "mirrored", "tpu"] = "auto"
-    """auto: mirrored over several GPUs, TPU if there is one, else a single device."""
-    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
-    """Precision of the networks; densities stay in float32."""
-    jit_compile: bool | Literal["auto"] = "auto"
-    """XLA; auto: on GPU and TPU only, because it is slower on a CPU."""
-
-
-class Settings(Section):
-    """One experiment. The defaults suit the embedded digits."""
-
-    model: Literal["m1", "m2", "m1m2"] = "m1"
-    likelihood: Likelihood = "binomial"
-    """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else;
-    isotropic is a gaussian with one scale for all of x, for principal components."""
-    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
-    """Seed of the initial weights, of the order of the data and of the noise."""
-    checkpoint_seconds: Annotated[float, Field(ge=0, strict=False)] = 30.0
-    """Least time between two checkpoints, which are written at the end of an epoch."""
-    data: DataSettings = DataSettings()
-    m1: M1Settings = M1Settings()
-    m2: M2Settings = M2Settings()
-    device: DeviceSettings = DeviceSettings()
-
-    @model_validator(mode="after")
-    def _whitened_inputs_are_gaussian(self):
-        if self.data.whitening is not None and self.likelihood not in ("gaussian", "isotropic"):
-            raise ValueError(
-                'data.whitening needs likelihood = "gaussian" or "isotropic", but it is '
-                f'"{self.likelihood}"'
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _class_prior_sums_to_one(self):
-        prior = self.m2.class_prior
-        if isinstance(prior, tuple) and abs(sum(prior) - 1.0) > 1e-5:
-            raise ValueError(f"m2.class_prior must sum to 1, but sums to {sum(prior)}")
-        return self
+from tfssl.settings.fields import Settings
 
 
 def load_settings(path=None, overrides=()):
@@ -190,17 +41,6 @@ def merged(values, over):
         both = isinstance(value, dict) and isinstance(result.get(name), dict)
         result[name] = merged(result[name], value) if both else value
     return result
-
-
-def study_defaults(overrides=()):
-    """The default comparison: M1 with two classifiers, M2 and M1+M2."""
-    variants = (
-        ["model=m1", "m1.classifier=svm"],
-        ["model=m1", "m1.classifier=tsvm"],
-        ["model=m2"],
-        ["model=m1m2"],
-    )
-    return [load_settings(None, [*overrides, *variant]) for variant in variants]
 
 
 def parse_settings(values, where=None):

@@ -11,21 +11,16 @@ from tfssl import classifiers
 from tfssl.data import batches
 from tfssl.data.on_disk import Rows
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
+from tfssl.models.enumeration import TruncateLater
 from tfssl.models.optimizers import FusedAdam, HoldThenDecay
 from tfssl.pictures import of_model
-from tfssl.runs.evaluation import class_probabilities
-from tfssl.training.callbacks import (
-    AveragedWeights,
-    Checkpoint,
-    Pictures,
-    SelectedWeights,
-    ShowProgress,
-    TruncateLater,
-    averaged_variables,
-)
+from tfssl.runs.predicting import class_probabilities
+from tfssl.training.checkpoint import Checkpoint
 from tfssl.training.divergence import StopOnDivergence, explain_divergence
-from tfssl.training.projector import write_embeddings
+from tfssl.training.progress import ShowProgress
 from tfssl.training.strategy import distribute, per_replica, use_jit
+from tfssl.training.tensorboard import Pictures, write_embeddings
+from tfssl.training.weights import AveragedWeights, SelectedWeights, averaged_variables
 
 MAX_STEPS_PER_CALL = 64
 NUM_PICTURES = 10

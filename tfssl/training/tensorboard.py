@@ -1,11 +1,38 @@
-"""Latent features for TensorBoard's embedding projector: vectors, labels and thumbnails."""
+"""What a training writes for TensorBoard: pictures of the model, latents for the projector."""
 
 import math
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from tfssl.pictures.of_model import image_grid
+
+
+class Pictures(keras.callbacks.Callback):
+    """Write pictures of the model to TensorBoard at the first, the last and some epochs between.
+
+    Args:
+      draw: model -> {name: images [N, height, width, channels] in [0, 1]}.
+      folder: TensorBoard's log folder.
+      times: about how often over the whole training.
+    """
+
+    def __init__(self, draw, folder, times=10):
+        super().__init__()
+        self.draw = draw
+        self.writer = tf.summary.create_file_writer(str(folder))
+        self.times = times
+
+    def on_epoch_end(self, epoch, logs=None):
+        epochs = self.params["epochs"]
+        if epoch + 1 != epochs and epoch % max(1, epochs // self.times):
+            return
+        with self.writer.as_default():
+            for name, images in self.draw(self.model).items():
+                tf.summary.image(name, images, step=epoch, max_outputs=1)
+        self.writer.flush()
+
 
 CONFIG = """embeddings {{
   tensor_name: "latents"
