@@ -1,6 +1,10 @@
 """Shared fixtures. What TensorFlow reads when it is imported is set before anything does."""
 
+import fcntl
+import hashlib
+import json
 import os
+import shutil
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -8,6 +12,18 @@ import numpy as np
 import pytest
 
 import tfssl  # noqa: F401  # turns oneDNN on
+
+# Of runs on the digits whose learning does not matter: they take seconds to train.
+SMALL = (
+    "m1.epochs=3",
+    "m2.epochs=3",
+    "m1.hidden_units=[20]",
+    "m2.hidden_units=[20]",
+    "m1.latent_dim=6",
+    "m2.latent_dim=3",
+    "m2.supervised_steps=20",
+    "m2.active_threshold=0.01",
+)
 
 
 @pytest.fixture
@@ -32,6 +48,98 @@ def call():
         return result.exit_code, result.output, result.stderr
 
     return call
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory):
+    """A function: (what, make) -> the folder that make(folder) fills, once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(what, make):
+        digest = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+        folder = shared / "made" / digest
+        folder.parent.mkdir(exist_ok=True)
+        with open(folder.with_suffix(".lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                temporary = folder.with_suffix(".new")
+                shutil.rmtree(temporary, ignore_errors=True)
+                temporary.mkdir()
+                make(temporary)
+                temporary.rename(folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def run_folder(made_once):
+    """A function: settings such as "model=m2" -> a finished run on the digits, not to be changed.
+
+    It is trained once, however many tests and workers ask for it.
+    """
+
+    def folder_of(*settings):
+        def train_into(folder):
+            from tfssl.settings import load_settings
+            from tfssl.training.run import train
+
+            train(load_settings(None, [*SMALL, *settings]), folder / "run")
+
+        return made_once(["run", *settings], train_into) / "run"
+
+    return folder_of
+
+
+@pytest.fixture(scope="session")
+def run_copy(run_folder, tmp_path_factory):
+    """A function: settings -> a copy of the run, to be changed at will."""
+
+    def copy_of(*settings):
+        folder = tmp_path_factory.mktemp("runs") / "run"
+        shutil.copytree(run_folder(*settings), folder)
+        return folder
+
+    return copy_of
+
+
+@pytest.fixture(scope="session")
+def trained(run_folder):
+    """A function: settings -> a `TrainedRun`, read once for each worker."""
+    from tfssl.runs.trained import TrainedRun
+
+    runs = {}
+
+    def run_of(*settings):
+        if settings not in runs:
+            runs[settings] = TrainedRun(run_folder(*settings))
+        return runs[settings]
+
+    return run_of
+
+
+@pytest.fixture(scope="session")
+def exported(run_folder, made_once):
+    """A function: settings -> the first `Version` of an exported run, not to be changed."""
+
+    def version_of(*settings):
+        from tfssl.export.saved_model import export
+        from tfssl.export.versions import Version
+
+        run = run_folder(*settings)
+        made = made_once(["export", *settings], lambda folder: export(run, folder, "tiny"))
+        return Version.open(made / "tiny")
+
+    return version_of
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Images as they are stored, [30, 8, 8] uint8."""
+    from tfssl.data.loading import load_source
+
+    return load_source("digits").x[:30]
 
 
 @pytest.fixture

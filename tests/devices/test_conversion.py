@@ -111,13 +111,13 @@ def test_files_agree_with_keras(device_folder, stack, digits):
     assert metadata["labels"] == [str(k) for k in range(10)]
     assert metadata["input"]["shape"] == [8, 8]
     assert metadata["input"]["levels"] == 16
-    files = metadata["files"]
-    assert {path.name for path in device_folder.iterdir()} == {*files, "metadata.json"}
-    assert len(files) == len(conversion.NAMES) * 2 * 2
+    found = metadata["files"]
+    assert {path.name for path in device_folder.iterdir()} == {*found, "metadata.json"}
+    assert len(found) == len(conversion.NAMES) * 2 * 2
 
     x = (digits / 16).astype(np.float32)
     expected = stack.probabilities(digits)
-    for name, about in files.items():
+    for name, about in found.items():
         assert about["difference"]["mean"] <= files.LIMITS[about["quantisation"]][0]
         assert about["bytes"] == (device_folder / name).stat().st_size
         if about["function"] != "classify":
@@ -152,13 +152,13 @@ def test_the_check_runs_without_tensorflow(device_folder, digits):
 @pytest.mark.parametrize("limits", [(-1.0, 1.0), (1.0, -1.0)])
 def test_what_deviates_is_refused(limits, device_folder, stack, digits, monkeypatch):
     metadata = json.loads((device_folder / "metadata.json").read_text())
-    files = {"classify_f32.tflite": metadata["files"]["classify_f32.tflite"]}
+    found = {"classify_f32.tflite": metadata["files"]["classify_f32.tflite"]}
     reference = files.device_reference(
         conversion.device_functions(stack), make_reference(stack, digits)
     )
     monkeypatch.setitem(files.LIMITS, "f32", limits)
     with pytest.raises(InputError, match="must be within"):
-        files.compare(device_folder, files, reference)
+        files.compare(device_folder, found, reference)
 
 
 def test_calibration_sees_styles_of_the_data_and_of_the_prior(stack, digits):

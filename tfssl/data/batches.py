@@ -23,6 +23,9 @@ LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
 # Nor are the shifts to depend on the order.
 SHIFTS = 1
 
+# Matrix products take rows in blocks, and what is left over differently.
+BLOCK = 64
+
 # Nothing here is left to tune, and tuning every pass as if it were new takes longer and longer.
 FIXED = tf.data.Options()
 FIXED.autotune.enabled = False
@@ -93,6 +96,26 @@ def semi_supervised(
         }
 
     return tf.data.Dataset.zip(rows, more_rows).map(batch).prefetch(2)
+
+
+def in_batches(function, x, batch_size=1024):
+    """function(rows of x) for all rows, a batch at a time: [N, ...] -> array [N, ...].
+
+    Every batch is full, filled up with rows of x: matrix products round the rows of an incomplete
+    one differently. So what a point gets does not depend on its place among the others.
+
+    Args:
+      function: [n, ...] stored inputs -> [n, ...] tensor or array.
+      x: [N, ...] array or `Rows`.
+      batch_size: n; less for fewer rows, but a multiple of `BLOCK`.
+    """
+    size = min(batch_size, max(1, math.ceil(len(x) / BLOCK)) * BLOCK)
+    found = []
+    for first in range(0, max(len(x), 1), size):
+        rows = np.asarray(x[first : first + size])
+        full = np.concatenate([rows, np.repeat(rows[:1], size - len(rows), axis=0)])
+        found.append(np.asarray(function(full))[: len(rows)])
+    return np.concatenate(found)
 
 
 def evaluation(x, labels, num_classes, batch_size, transform=None):
