@@ -17,15 +17,17 @@ from pathlib import Path
 import numpy as np
 
 from tfssl import classifiers
+from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
 from tfssl.results import calibration, comparison, suggestions
 from tfssl.runs.probabilities import entropy
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes
 from tfssl.storage.files import write_json
+from tfssl.training.fit import Place
 from tfssl.training.reuse import reuse_m1
+from tfssl.training.sequence import fit_m1
 from tfssl.training.strategy import make_strategy
-from tfssl.training.trainer import Trainer
 
 STRATEGIES = ("random", "uncertainty", "suggest")
 FOLDS = 5
@@ -110,12 +112,15 @@ def prepare(options, seed):
     data = {"num_labelled": options.start, "split_seed": seed}
     settings = with_changes(settings, model="m1", seed=seed, data=data)
     experiment = Experiment.prepare(settings, preprocessing=run and run.preprocessing)
-    trainer = Trainer(experiment, make_strategy("default"), verbose=False)
-    m1 = trainer.train_m1() if run is None else reuse_m1(run, experiment)
+    place = Place(make_strategy("default"), verbose=False)
+    m1 = fit_m1(experiment, place) if run is None else reuse_m1(run, experiment)
     parts, source = experiment.split, experiment.source
     rows = np.concatenate([parts.rows["labelled"], parts.rows["unlabelled"]])
     rows = rows[source.label[rows] >= 0][: options.pool]  # a label that is not there cannot be had
-    features, test = (trainer.apply(m1.latents, x) for x in (source.x[rows], parts.x_test))
+    features, test = (
+        in_batches(lambda x: m1.latents(experiment.preprocessing(x)), x)
+        for x in (source.x[rows], parts.x_test)
+    )
     start = np.arange(len(parts.label))
     return features, source.label[rows], start, (test, parts.label_test), settings
 

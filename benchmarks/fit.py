@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -13,8 +14,9 @@ from tfssl.data.experiment import Experiment
 from tfssl.data.source import Source
 from tfssl.runs.folder import RunFolder
 from tfssl.settings import load_settings
+from tfssl.training import build
+from tfssl.training.fit import Place, fit
 from tfssl.training.strategy import make_strategy
-from tfssl.training.trainer import Trainer
 
 # The steps of benchmarks.cases, as settings of a run on as many images as MNIST trains on.
 NUM_EXAMPLES, NUM_LABELLED = 50_000, 100
@@ -36,23 +38,12 @@ SHARED = [
 ]
 
 
-class TimedTrainer(Trainer):
-    """A `Trainer` whose epochs are timed, each beside the same number of bare steps."""
-
-    def fit(self, stage, network, whole, settings, batches, *others):
-        self.epochs = Epochs(network, next(iter(batches(0))))
-        super().fit(stage, network, whole, settings, batches, *others)
-
-    def callbacks(self, stage, whole):
-        return [*super().callbacks(stage, whole), self.epochs]
-
-
 class Epochs(keras.callbacks.Callback):
     """Times every epoch, and after it as many calls of `train_step` on one and the same batch."""
 
-    def __init__(self, network, batch):
+    def __init__(self, stage):
         super().__init__()
-        self.network, self.batch = network, batch
+        self.network, self.batch = stage.network, next(iter(stage.batches(0)))
         self.fitted, self.bare, self.step = [], [], None
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -78,17 +69,28 @@ def random_images(count):
     return Source("random", x, label, x[:0], label[:0], names, levels=255)
 
 
-def train(trainer_class, settings, source):
-    """The trainer after a run in a folder that is thrown away."""
+def train(settings, source, watch):
+    """Fit M1, or M2 on x or on an untrained M1, in a run folder that is thrown away.
+
+    Args:
+      settings: `Settings`.
+      source: a `Source`.
+      watch: Stage -> a callback, which is returned.
+    """
+    experiment, strategy = Experiment.prepare(settings, source), make_strategy("default")
+    if settings.model == "m2":
+        stage = build.m2_stage(experiment, strategy)
+    else:
+        stage = build.m1_stage(experiment, strategy)
+    if settings.model == "m1m2":
+        stage, _ = build.stack_stage(experiment, strategy, stage.network)
+    watching = watch(stage)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = trainer_class(
-            Experiment.prepare(settings, source),
-            make_strategy("default"),
-            RunFolder.create(Path(folder) / "run", settings),
-            verbose=False,
+        place = Place(
+            strategy, folder=RunFolder.create(Path(folder) / "run", settings), verbose=False
         )
-        trainer.run()
-    return trainer
+        fit(replace(stage, callbacks=(*stage.callbacks, watching)), place)
+    return watching
 
 
 def measure(rounds, tiny):
@@ -100,7 +102,7 @@ def measure(rounds, tiny):
         stage = "m1" if name.startswith("m1") else "m2"
         epochs = [f"{stage}.epochs={rounds + 1}", f"{stage}.evaluate_every={rounds + 1}"]
         settings = load_settings(None, [*SHARED, *overrides, *epochs])
-        epochs_seen = train(TimedTrainer, settings, source).epochs
+        epochs_seen = train(settings, source, Epochs)
         fitted, bare = epochs_seen.fitted[1:], epochs_seen.bare[1:]
         results[name] = {
             "fit": summary(fitted),

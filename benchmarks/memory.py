@@ -14,23 +14,18 @@ import psutil
 
 from benchmarks import fit
 from tfssl.settings import load_settings
-from tfssl.training.trainer import Trainer
 
 EPOCHS = 9
 
 
-class Watched(Trainer):
-    """A `Trainer` that notes the memory in use after every epoch, in MB."""
+class Memory(keras.callbacks.Callback):
+    """Notes the memory in use after every epoch, in MB."""
 
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
+    def __init__(self):
+        super().__init__()
         self.megabytes = []
 
-    def callbacks(self, stage, whole):
-        note = keras.callbacks.LambdaCallback(on_epoch_end=self.note_memory)
-        return [*super().callbacks(stage, whole), note]
-
-    def note_memory(self, epoch, logs):
+    def on_epoch_end(self, epoch, logs=None):
         self.megabytes.append(psutil.Process().memory_info().rss / 1e6)
 
 
@@ -40,7 +35,7 @@ def run(tiny):
     overrides += ["data.num_validation=100", "m2.evaluate_every=1"]
     settings = load_settings(None, overrides)
     source = fit.random_images(600 if tiny else fit.NUM_EXAMPLES)
-    megabytes = fit.train(Watched, settings, source).megabytes
+    megabytes = fit.train(settings, source, lambda _: Memory()).megabytes
     # The first epochs fill caches and pools; growth is what happens after.
     later = megabytes[EPOCHS // 3 :]
     slope = float(np.polyfit(range(len(later)), later, 1)[0])

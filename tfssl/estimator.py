@@ -1,12 +1,11 @@
 """The models as one scikit-learn classifier: fit(X, y) with y == -1 for "no label".
 
-A thin layer: arrays become a `Source`, parameters become `Settings`, and the `Trainer` does the
+A thin layer: arrays become a `Source`, parameters become `Settings`, and `fit_experiment` does the
 rest in memory.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from numbers import Integral
 from typing import Any, Literal, Self
@@ -21,23 +20,22 @@ from sklearn.base import (
 )
 from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import check_random_state, column_or_1d, gen_batches
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfssl import classifiers
+from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
 from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
 from tfssl.settings import Settings, parse_settings
-from tfssl.training.run import check_batch_sizes
-from tfssl.training.strategy import make_strategy
-from tfssl.training.trainer import Trainer
+from tfssl.training.fit import Place
+from tfssl.training.sequence import fit_experiment
+from tfssl.training.strategy import check_batch_sizes, make_strategy
 
 Array = npt.NDArray[Any]
 
-BLOCK = 64
-BATCH_SIZE = 16 * BLOCK
 # float64 where X is neither: it is rounded to float32 once it is centred.
 DTYPES = [np.float64, np.float32]
 
@@ -149,10 +147,11 @@ class SemiSupervisedClassifier(
         experiment = Experiment.prepare(settings, source)
         strategy = make_strategy(settings.device.strategy)
         check_batch_sizes(settings, strategy)
-        trainer = Trainer(experiment, strategy, verbose=bool(self.verbose))
-        self.model_, self.classifier_ = trainer.run()
+        place = Place(strategy, settings.device.jit_compile, verbose=bool(self.verbose))
+        trained = fit_experiment(experiment, place)
+        self.model_, self.classifier_ = trained.model, trained.classifier
         self.preprocessing_ = experiment.preprocessing
-        self.history_ = trainer.history
+        self.history_ = {name: stage.history for name, stage in trained.fitted.items()}
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
@@ -191,11 +190,7 @@ class SemiSupervisedClassifier(
         """function(x), [n, ...], of X [n, n_features], a batch at a time."""
         x = validate_data(self, X, dtype=DTYPES, reset=False)
         self.preprocessing_.check(x, "X")
-        # Matrix products round the rows of an incomplete block differently. With full ones, filled
-        # up with rows of X, what a point gets does not depend on its place among the others.
-        full = np.resize(x, (math.ceil(len(x) / BLOCK) * BLOCK, x.shape[1]))
-        batches = (self.preprocessing_(full[rows]) for rows in gen_batches(len(full), BATCH_SIZE))
-        return np.concatenate([np.asarray(function(batch)) for batch in batches])[: len(x)]
+        return in_batches(lambda x: function(self.preprocessing_(x)), x)
 
     def _check_labels(self, y: Array) -> Array:
         """Sets `classes_` and returns each point's index in it, or -1: [n]."""

@@ -15,8 +15,8 @@ from tfssl.runs.evaluation import estimate_likelihood, evaluate_experiment
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.opened import experiment_of
 from tfssl.settings import load_settings
+from tfssl.training.build import waiting
 from tfssl.training.run import train
-from tfssl.training.trainer import Trainer
 
 SMALL = [
     "model=m1m2",
@@ -87,14 +87,14 @@ def test_the_whitening_knows_the_training_points_only(run, source):
 
 
 def test_inputs_are_whitened_once_and_other_images_stay_compact(run, source):
-    whitened = Trainer(Experiment.prepare(run.settings, source, run.preprocessing), strategy=None)
+    whitened = waiting(Experiment.prepare(run.settings, source, run.preprocessing))
     assert whitened.transform is None
-    stored = whitened.stored(source.x)
+    stored = whitened.store(source.x)
     assert stored.dtype == np.float32
     np.testing.assert_allclose(stored, run.preprocessing(source.x), atol=1e-5)
-    plain = Trainer(Experiment.prepare(load_settings(), None), strategy=None)
-    digits = plain.experiment.source.x
-    assert plain.stored(digits) is digits
+    experiment = Experiment.prepare(load_settings())
+    plain, digits = waiting(experiment), experiment.source.x
+    assert plain.store(digits) is digits
     np.testing.assert_array_equal(plain.transform(digits), digits.reshape(-1, 64) / np.float32(16))
 
 
@@ -119,9 +119,10 @@ def test_a_run_is_evaluated_with_its_own_whitening(run, source, monkeypatch):
 
 def test_the_likelihood_is_that_of_the_inputs(source, tmp_path):
     """One sample's bound is the loss that training reports, but for the noise of that sample."""
-    run = train(small("model=m2"), tmp_path / "run", source=source)
+    settings = small("model=m2", "m2.epochs=20", "data.num_test=100")
+    run = train(settings, tmp_path / "run", source=source)
     experiment = Experiment.prepare(run.settings, source, run.preprocessing)
-    found = estimate_likelihood(experiment, run.model, "test", 40, 200)
+    found = estimate_likelihood(experiment, run.model, "test", 100, 200)
     loss = run.folder.read_json("metrics.json")["test"]["bounds"]["unlabelled_loss"]
     assert abs(run.preprocessing.log_det) > 3
     np.testing.assert_allclose(found["bound"], -loss, atol=0.5)

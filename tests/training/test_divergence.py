@@ -13,6 +13,7 @@ from tfssl.models.optimizers import FusedAdam
 from tfssl.settings import load_settings
 from tfssl.training.divergence import DivergenceError, StopOnDivergence, explain_divergence
 from tfssl.training.run import train
+from tfssl.training.stage import Stage
 
 ROWS, STEPS, BAD_STEP = 8, 6, 4
 
@@ -29,6 +30,11 @@ def six_batches(rng, part=None):
     return found
 
 
+def stage_of(name, network):
+    """A stage of three steps an epoch, for its messages."""
+    return Stage(name, network, None, 3, 3, epochs=2, learning_rate=1e-2, chance=1.0)
+
+
 def fit(found, steps_per_call=1):
     """A new M2 after a pass over the batches, and the error that ended it."""
     model = M2(5, 3, 20, 100, latent_dim=2, hidden_units=(4,), likelihood="gaussian")
@@ -39,7 +45,7 @@ def fit(found, steps_per_call=1):
         output_signature=tf.nest.map_structure(lambda t: tf.TensorSpec(t.shape, t.dtype), found[0]),
     )
     try:
-        with explain_divergence("m2", model, steps=3):
+        with explain_divergence(stage_of("m2", model)):
             model.fit(data, steps_per_epoch=len(found), shuffle=False, verbose=0)
     except DivergenceError as error:
         return model, str(error)
@@ -75,7 +81,7 @@ def test_a_bad_gradient_of_a_good_loss_is_found(rng):
     x = rng.random((ROWS, 5), np.float32)
     with (
         pytest.raises(DivergenceError, match=r"at step 1.* the gradient of a finite loss not fin"),
-        explain_divergence("m1", model, steps=1),
+        explain_divergence(stage_of("m1", model)),
     ):
         model.fit(tf.data.Dataset.from_tensors({"unlabelled": x}), shuffle=False, verbose=0)
 

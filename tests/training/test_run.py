@@ -16,9 +16,10 @@ from tfssl.errors import InputError
 from tfssl.runs.evaluation import evaluate_experiment
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import load_settings
-from tfssl.training import trainer
 from tfssl.training.divergence import DivergenceError
-from tfssl.training.run import check_batch_sizes, train
+from tfssl.training.run import train
+from tfssl.training.stage import largest_divisor, plan_epoch
+from tfssl.training.strategy import check_batch_sizes
 
 SMALL = [
     "m1.epochs=2",
@@ -271,11 +272,11 @@ import json, sys
 import tensorflow as tf
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
-from tfssl import training
 from tfssl.settings import load_settings
+from tfssl.training.run import train
 overrides = json.loads(sys.argv[1])
 for name in ("default", "mirrored"):
-    run = training.train(load_settings(None, [*overrides, f"device.strategy={name}"]), name)
+    run = train(load_settings(None, [*overrides, f"device.strategy={name}"]), name)
 """
 
 
@@ -353,7 +354,7 @@ def test_the_kl_term_of_m1_warms_up(tmp_path):
     """It rises by one step in `kl_warmup` of the steps, and the loss of an epoch is its mean."""
     options = ["model=m1", "m1.classifier=svm", "m1.epochs=4", "m1.kl_warmup=0.5"]
     run = train(small(*options), tmp_path / "run")
-    steps = trainer.plan_epoch(len(np.load(run.folder / "split.npz")["unlabelled"]) + 50, 50)[0]
+    steps = plan_epoch(len(np.load(run.folder / "split.npz")["unlabelled"]) + 50, 50)[0]
     for number, epoch in enumerate(run.folder.read_json("history.json")["m1"]):
         weight = (epoch["loss"] - epoch["reconstruction"]) / epoch["kl_z"]
         low, high = (
@@ -392,11 +393,11 @@ def test_truncation_starts_when_it_should(tmp_path):
     [(10, 1, 1), (6400, 64, 64), (49_900, 500, 50), (100_000, 1000, 50), (50_100, 504, 63)],
 )
 def test_an_epoch_is_whole_calls_and_covers_the_set(num_examples, steps, steps_per_call):
-    assert trainer.plan_epoch(num_examples, batch_size=100) == (steps, steps_per_call)
+    assert plan_epoch(num_examples, batch_size=100) == (steps, steps_per_call)
 
 
 @pytest.mark.parametrize(
     ("number", "limit", "divisor"), [(13, 64, 13), (499, 64, 1), (500, 64, 50)]
 )
 def test_largest_divisor(number, limit, divisor):
-    assert trainer.largest_divisor(number, limit) == divisor
+    assert largest_divisor(number, limit) == divisor

@@ -1,13 +1,17 @@
 """M2 at work: a few labels and many unlabelled points beat the labels alone, over seeds."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.svm import SVC
 
 from tfssl.data.experiment import Experiment
 from tfssl.data.source import Source
 from tfssl.settings import load_settings
+from tfssl.training import build
+from tfssl.training.fit import Place, fit, warm_up
+from tfssl.training.stage import unwatched
 from tfssl.training.strategy import make_strategy
-from tfssl.training.trainer import Trainer
 
 SETTINGS = [
     "model=m2",
@@ -53,20 +57,18 @@ def errors(seed, *overrides):
     parts, preprocessing = experiment.split, experiment.preprocessing
     x, x_test = preprocessing(parts.x_labelled).numpy(), preprocessing(parts.x_test).numpy()
 
-    class SupervisedOnly(Trainer):
-        """Stops where the unlabelled points would join; all else is the same model."""
-
-        def fit(self, *arguments):
-            pass
-
     def error(predicted):
         return float(np.mean(predicted != parts.label_test))
 
-    found = []
-    for trainer in (Trainer, SupervisedOnly):
-        model, _ = trainer(experiment, make_strategy("default"), verbose=False).run()
-        found.append(error(model(x_test).numpy().argmax(axis=1)))
-    return (*found, error(SVC(C=10).fit(x, parts.label).predict(x_test)))
+    place = Place(make_strategy("default"), verbose=False)
+    stage = unwatched(build.m2_stage(experiment, place.strategy))
+    # All else is the same model: the unlabelled points join in the second part.
+    warm_up(stage.warm_start, place)
+    supervised_part = error(stage.network(x_test).numpy().argmax(axis=1))
+    fit(replace(stage, warm_start=None), place)
+    m2 = error(stage.network(x_test).numpy().argmax(axis=1))
+    svm = error(SVC(C=10).fit(x, parts.label).predict(x_test))
+    return m2, supervised_part, svm
 
 
 def test_unlabelled_points_make_the_error_a_fraction():

@@ -52,6 +52,8 @@ class GenerativeModel(keras.Model):
     """
 
     loss_names: tuple[str, ...] = ("loss",)
+    # Of a model that is evaluated without having been compiled.
+    _stage = ""
     # Whether there is a q(y|x), and so p(x|y,...): M1 has none.
     has_classes = True
     # Those that contain -log p(x), so that a change of the units of x adds to them.
@@ -61,6 +63,17 @@ class GenerativeModel(keras.Model):
     def style_dim(self):
         """The size of what is left of x beside its class: of z, of the stack's z2."""
         return self.latent_dim
+
+    def compile(self, *args, stage="", kl_warmup_steps=0, **kwargs):
+        """As Keras', and what belongs to a training and not to the model.
+
+        Args:
+          stage: the training's name: each has noise of its own.
+          kl_warmup_steps: steps in which the weight of M1's KL rises to 1.
+        """
+        super().compile(*args, **kwargs)
+        self.kl_warmup_steps = kl_warmup_steps
+        self._stage = stage
 
     def _track_losses(self):
         """Follow the loss terms; called at the end of a subclass's `__init__`."""
@@ -131,8 +144,9 @@ class GenerativeModel(keras.Model):
         return [n for n, good in zip(self.loss_names, finite, strict=True) if not good]
 
     def _step_seed(self, step):
-        # The noise is a function of the seed and the step alone, so a resumed run repeats it.
-        return noise.fold(tf.constant([self.seed, 0], tf.int32), step)
+        # The noise is a function of seed, stage and step alone, so a resumed run repeats it.
+        seed = noise.stream(self.seed, self._stage)
+        return noise.fold(tf.constant([seed, 0], tf.int32), step)
 
     def _follow(self, losses, batch):
         """Add the losses to the epoch's means and return these."""

@@ -4,6 +4,7 @@ A seed is a tensor of two integers. On several replicas each one takes its rows 
 whole batch, so that a run gives the same losses on one device as on many.
 """
 
+import numpy as np
 import tensorflow as tf
 
 
@@ -31,3 +32,9 @@ def _replica_rows(draw, shape, seed):
     everyone = draw(tf.concat([[replicas * rows], shape[1:]], axis=0), seed)
     first = replica.replica_id_in_sync_group * rows
     return everyone[first : first + rows]
+
+
+def stream(seed, *names):
+    """An independent seed for a named use of `seed`: 31 bits."""
+    text = [int.from_bytes(name.encode(), "little") for name in names]
+    return int(np.random.SeedSequence([seed, *text]).generate_state(1)[0] & 0x7FFFFFFF)

@@ -25,13 +25,11 @@ class DivergenceError(InputError):
 
 
 @contextlib.contextmanager
-def explain_divergence(stage, model, steps, checkpoint=None):
+def explain_divergence(stage, checkpoint=None):
     """Turn the error of a step that is not finite into a `DivergenceError` that says what and when.
 
     Args:
-      stage: what is being trained.
-      model: the network, whose step failed.
-      steps: the length of an epoch.
+      stage: the `Stage` that is trained.
       checkpoint: the file of the last good state, if there may be one.
     """
     try:
@@ -39,13 +37,14 @@ def explain_divergence(stage, model, steps, checkpoint=None):
     except tf.errors.InvalidArgumentError as error:
         if NOT_FINITE not in error.message:
             raise
-        step = int(model.optimizer.iterations)  # it has not been counted
-        terms = ", ".join(model.faulty_terms()) or "the gradient of a finite loss"
+        step = int(stage.network.optimizer.iterations)  # it has not been counted
+        pass_number = step * stage.passes // stage.steps + 1
+        terms = ", ".join(stage.network.faulty_terms()) or "the gradient of a finite loss"
         kept = ""
         if checkpoint is not None and checkpoint.exists():
             kept = f" The last good state is kept in {checkpoint}."
         raise DivergenceError(
-            f"training of {stage} diverged at step {step + 1}, in epoch {step // steps + 1}: "
+            f"training of {stage.name} diverged at step {step + 1}, in epoch {pass_number}: "
             f"{terms} not finite.{kept} {ADVICE}"
         ) from None
 

@@ -12,12 +12,14 @@ class ShowProgress(keras.callbacks.Callback):
 
     Args:
       title: what is being trained.
+      passes: how many an epoch of Keras makes over the data; these are what is counted.
       seconds: time between two lines without a terminal.
     """
 
-    def __init__(self, title, seconds=10.0):
+    def __init__(self, title, passes=1, seconds=10.0):
         super().__init__()
         self.title = title
+        self.passes = passes
         self.seconds = seconds
         self.console = Console()
         self._bar = None
@@ -36,29 +38,32 @@ class ShowProgress(keras.callbacks.Callback):
                 transient=True,
             )
             self._bar.start()
-            self._task = self._bar.add_task(
-                self.title, total=self.params["epochs"], numbers="compiling"
-            )
+            self._task = self._bar.add_task(self.title, total=self._total, numbers="compiling")
+
+    @property
+    def _total(self):
+        return self.params["epochs"] * self.passes
 
     def on_epoch_end(self, epoch, logs=None):
-        self._first_epoch = epoch if self._first_epoch is None else self._first_epoch
+        begun, done = epoch * self.passes, (epoch + 1) * self.passes
+        self._first_epoch = begun if self._first_epoch is None else self._first_epoch
         shown = {k: v for k, v in (logs or {}).items() if k in ("loss", "val_loss", "val_error")}
         numbers = "  ".join(f"{name} {value:.4g}" for name, value in shown.items())
         if self._bar is not None:
-            self._bar.update(self._task, completed=epoch + 1, numbers=numbers)
+            self._bar.update(self._task, completed=done, numbers=numbers)
         elif time.monotonic() - self._printed >= self.seconds:
-            self._print_line(epoch + 1, numbers)
+            self._print_line(done, numbers)
 
     def on_train_end(self, logs=None):
         if self._bar is not None:
             self._bar.stop()
         elapsed = time.monotonic() - self._started
-        self.console.print(f"{self.title}: {self.params['epochs']} epochs in {elapsed:.0f} s")
+        self.console.print(f"{self.title}: {self._total} epochs in {elapsed:.0f} s")
 
     def _print_line(self, done, numbers):
         self._printed = time.monotonic()
         pace = (self._printed - self._started) / (done - self._first_epoch)
-        left = pace * (self.params["epochs"] - done)
+        left = pace * (self._total - done)
         self.console.print(
-            f"{self.title}: epoch {done}/{self.params['epochs']}, {left:.0f} s left, {numbers}"
+            f"{self.title}: epoch {done}/{self._total}, {left:.0f} s left, {numbers}"
         )

@@ -12,9 +12,11 @@ from tfssl.runs.evaluation import evaluate_experiment, evaluate_selected
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.trained import TrainedRun
 from tfssl.storage.files import write_json
+from tfssl.training.fit import Place
 from tfssl.training.reuse import reuse_m1
-from tfssl.training.strategy import make_strategy, per_replica
-from tfssl.training.trainer import Trainer
+from tfssl.training.sequence import fit_experiment
+from tfssl.training.strategy import check_batch_sizes, make_strategy
+from tfssl.training.tensorboard import write_latents
 
 
 def train(settings, run_dir, resume=False, source=None):
@@ -49,12 +51,16 @@ def train(settings, run_dir, resume=False, source=None):
             folder.check_m1(m1)
     with folder.working():
         if not folder.is_finished:  # by another process, since this one looked
-            _run(experiment, strategy, folder, m1)
+            place = Place(
+                strategy, settings.device.jit_compile, folder, settings.checkpoint_seconds
+            )
+            _run(experiment, place, m1)
     return TrainedRun(folder.path)
 
 
-def _run(experiment, strategy, folder, m1):
-    """Train an `Experiment`, evaluate it and fill its `RunFolder`."""
+def _run(experiment, place, m1):
+    """Train an `Experiment`, evaluate it and fill the `RunFolder` of its `Place`."""
+    folder = place.folder
     folder.save_arrays("split.npz", **experiment.split.rows)
     folder.save_arrays(
         "preprocessing.npz",
@@ -63,19 +69,22 @@ def _run(experiment, strategy, folder, m1):
     )
     if experiment.source.schema is not None:
         write_json(folder / "schema.json", experiment.source.schema)
-    trainer = Trainer(experiment, strategy, folder)
     with refusals(folder.path):
-        model, classifier = trainer.run(m1)
+        trained = fit_experiment(experiment, place, m1)
+    model, classifier = trained.model, trained.classifier
     folder.save_model("model.keras", model)
     if classifier is not None:
         save_classifier(folder / "classifier.skops", classifier)
-    trainer.write_latents(model, classifier)
-    write_json(folder / "history.json", trainer.history)
+    write_latents(folder / "tensorboard", experiment, model, classifier)
+    write_json(folder / "history.json", {n: f.history for n, f in trained.fitted.items()})
     metrics = evaluate_experiment(experiment, model, classifier)
-    if trainer.selected is not None and trainer.selected.epoch is not None:
-        metrics["selected"] = evaluate_selected(experiment, model, trainer.selected)
+    m2 = trained.fitted.get("m2")
+    if m2 is not None and m2.selected.epoch is not None:
+        metrics["selected"] = evaluate_selected(experiment, model, m2.selected)
     write_json(folder / "metrics.json", metrics)
-    folder.write_status("finished", experiment.settings.seed, trainer.seconds, model)
+    # The last file: a run without it goes on from its checkpoints and writes the others again.
+    seconds = {name: f.seconds for name, f in trained.fitted.items()}
+    folder.write_status("finished", experiment.settings.seed, seconds, model)
 
 
 @contextlib.contextmanager
@@ -88,10 +97,3 @@ def refusals(path):
             f"the machine has no room to train {path}: {str(error).partition(chr(10))[0]}. Take "
             "smaller networks or batches, or free memory or disk, and continue with --resume."
         ) from None
-
-
-def check_batch_sizes(settings, strategy):
-    """Fail early if a batch cannot be shared out among the devices."""
-    per_replica(settings.m1.batch_size, strategy, "m1.batch_size")
-    per_replica(settings.m2.batch_size, strategy, "m2.batch_size")
-    per_replica(settings.m2.labelled_batch_size, strategy, "m2.labelled_batch_size")

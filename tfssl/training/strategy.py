@@ -35,16 +35,26 @@ def use_jit(jit_compile):
     return bool(tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("TPU"))
 
 
-def per_replica(batch_size, strategy, name):
-    """Rows of a batch for each replica."""
+def check_batch_sizes(settings, strategy):
+    """Fail early if a batch cannot be shared out among the devices."""
     replicas = strategy.num_replicas_in_sync
-    expect(
-        batch_size % replicas == 0,
-        f"`{name}` must be a multiple of the number of devices",
-        batch_size=batch_size,
-        devices=replicas,
-    )
-    return batch_size // replicas
+    sizes = {
+        "m1.batch_size": settings.m1.batch_size,
+        "m2.batch_size": settings.m2.batch_size,
+        "m2.labelled_batch_size": settings.m2.labelled_batch_size,
+    }
+    for name, size in sizes.items():
+        expect(
+            size % replicas == 0,
+            f"`{name}` must be a multiple of the number of devices",
+            batch_size=size,
+            devices=replicas,
+        )
+
+
+def per_replica(batch_size, strategy):
+    """Rows of a batch for each replica."""
+    return batch_size // strategy.num_replicas_in_sync
 
 
 def distribute(dataset, strategy):

@@ -6,14 +6,30 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfssl.pictures.of_model import image_grid
+from tfssl.data.batches import in_batches
+from tfssl.pictures.of_model import image_grid, to_images
+from tfssl.runs.predicting import class_probabilities
+
+NUM_EMBEDDINGS = 1000
+CONFIG = """embeddings {{
+  tensor_name: "latents"
+  tensor_path: "latents.tsv"
+  metadata_path: "metadata.tsv"
+{sprite}}}
+"""
+SPRITE = """  sprite {{
+    image_path: "sprite.png"
+    single_image_dim: {width}
+    single_image_dim: {height}
+  }}
+"""
 
 
 class Pictures(keras.callbacks.Callback):
     """Write pictures of the model to TensorBoard at the first, the last and some epochs between.
 
     Args:
-      draw: model -> {name: images [N, height, width, channels] in [0, 1]}.
+      draw: () -> {name: images [N, height, width, channels] in [0, 1]}.
       folder: TensorBoard's log folder.
       times: about how often over the whole training.
     """
@@ -29,23 +45,28 @@ class Pictures(keras.callbacks.Callback):
         if epoch + 1 != epochs and epoch % max(1, epochs // self.times):
             return
         with self.writer.as_default():
-            for name, images in self.draw(self.model).items():
+            for name, images in self.draw().items():
                 tf.summary.image(name, images, step=epoch, max_outputs=1)
         self.writer.flush()
 
 
-CONFIG = """embeddings {{
-  tensor_name: "latents"
-  tensor_path: "latents.tsv"
-  metadata_path: "metadata.tsv"
-{sprite}}}
-"""
-SPRITE = """  sprite {{
-    image_path: "sprite.png"
-    single_image_dim: {width}
-    single_image_dim: {height}
-  }}
-"""
+def write_latents(folder, experiment, model, classifier):
+    """Latents of some training points for the projector, with the classes given and predicted."""
+    parts, preprocessing = experiment.split, experiment.preprocessing
+    x = parts.x_train[:NUM_EMBEDDINGS]
+    names = np.array(experiment.source.class_names)
+    given = np.array(["-"] * len(x), dtype=object)
+    given[: len(parts.label)] = names[parts.label][: len(x)]
+    probabilities = class_probabilities(model, classifier, preprocessing, x)
+    images = None
+    if experiment.source.image_shape is not None:
+        images = to_images(preprocessing(x), preprocessing)
+    write_embeddings(
+        folder,
+        in_batches(lambda x: model.latents(preprocessing(x)), x),
+        {"predicted": names[probabilities.argmax(axis=1)], "given": given},
+        images,
+    )
 
 
 def write_embeddings(folder, latents, columns, images=None):
