@@ -136,7 +136,6 @@ def test_a_huge_loss_is_divergence_unless_it_heals(losses, epochs, steps, stops_
     watch = StopOnDivergence(chance=64 * np.log(2))
     watch.set_model(model)
     watch.set_params({"epochs": epochs, "steps": steps})
-    watch.on_train_begin()
     for epoch, loss in enumerate(losses):
         logs = {"loss": loss, "reconstruction": loss - 5.0, "kl_z": 5.0}
         if epoch + 1 == stops_in:
@@ -144,6 +143,19 @@ def test_a_huge_loss_is_divergence_unless_it_heals(losses, epochs, steps, stops_
                 watch.on_epoch_end(epoch, logs)
         else:
             watch.on_epoch_end(epoch, logs)
+
+
+def test_a_slow_divergence_is_found_though_training_is_interrupted():
+    """Uninterrupted it stops in epoch 4: so it does if it is resumed after any epoch."""
+    losses = [{"loss": v, "reconstruction": v, "kl_z": 0.0} for v in (100, 9e9, 9e9, 9e9)]
+    for done in range(4):
+        watch = StopOnDivergence(64 * np.log(2), losses[:done])
+        watch.set_model(M1(64, 2, (4,), "bernoulli"))
+        watch.set_params({"epochs": 30, "steps": 100})
+        for epoch in range(done, 3):
+            watch.on_epoch_end(epoch, losses[epoch])
+        with pytest.raises(DivergenceError, match="diverged by epoch 4"):
+            watch.on_epoch_end(3, losses[3])
 
 
 def test_a_run_that_ends_with_an_absurd_loss_says_so(tmp_path):

@@ -5,6 +5,7 @@ changes no weight. Losses that are finite and of no use are found at the end of 
 """
 
 import contextlib
+import itertools
 
 import keras
 import numpy as np
@@ -52,21 +53,19 @@ def explain_divergence(stage, checkpoint=None):
 class StopOnDivergence(keras.callbacks.Callback):
     """Stop with a clear error, before a checkpoint is written, when the loss is of no use.
 
-    That is when a term of an epoch is not finite; or when one is absurd, see `ABSURD`, and has not
-    fallen since the first epoch, for a tenth of all epochs and `PATIENCE` steps on end or in the
-    last epoch: a short excursion may heal, and the first epoch has the start of training in it.
+    That is when a term of an epoch is not finite; or when one is absurd, see `_absurd`, for a
+    tenth of all epochs and `PATIENCE` steps on end, or in the last epoch: a short excursion may
+    heal.
 
     Args:
       chance: the loss of a model that has learned nothing, see `chance_loss`.
+      history: the epochs before an interruption, one dictionary each.
     """
 
-    def __init__(self, chance):
+    def __init__(self, chance, history=()):
         super().__init__()
         self.chance = chance
-
-    def on_train_begin(self, logs=None):
-        self._absurd_epochs = 0
-        self._first: dict[str, float] = {}
+        self.history = list(history)
 
     def on_epoch_end(self, epoch, logs=None):
         logs = logs or {}
@@ -75,20 +74,27 @@ class StopOnDivergence(keras.callbacks.Callback):
             raise DivergenceError(
                 f"training diverged in epoch {epoch + 1}: {', '.join(bad)} not finite. {ADVICE}"
             )
-        # The loss itself also holds the weights' prior and alpha, which know no such limit.
-        terms = [n for n in self.model.loss_names if n not in ("loss", "weight_prior")]
-        if not self._first:
-            self._first = {name: logs[name] for name in terms}
+        self.history.append(dict(logs))
+        absurd = self._absurd(self.history[-1])
+        if not absurd:
             return
-        limit = {name: max(ABSURD * self.chance, first) for name, first in self._first.items()}
-        absurd = {name: logs[name] for name in terms if logs[name] > limit[name]}
-        self._absurd_epochs = self._absurd_epochs + 1 if absurd else 0
         epochs = self.params["epochs"]
-        last = epoch + 1 == epochs
         patience = max(epochs / 10, PATIENCE / self.params["steps"])
-        if absurd and (last or self._absurd_epochs >= patience):
+        on_end = itertools.takewhile(self._absurd, reversed(self.history))
+        if epoch + 1 == epochs or sum(1 for _ in on_end) >= patience:
             values = ", ".join(f"{name} is {value:.3g}" for name, value in absurd.items())
             raise DivergenceError(
                 f"training diverged by epoch {epoch + 1}: {values}, and a model that has learned "
                 f"nothing would lose {self.chance:.3g} nats. {ADVICE}"
             )
+
+    def _absurd(self, losses):
+        """The terms of an epoch that are `ABSURD` and have not fallen since the first epoch.
+
+        The loss itself also holds the weights' prior and alpha, which know no such limit; and the
+        first epoch has the start of training in it.
+        """
+        first = self.history[0]
+        terms = [n for n in self.model.loss_names if n not in ("loss", "weight_prior")]
+        limits = {name: max(ABSURD * self.chance, first[name]) for name in terms}
+        return {name: losses[name] for name in terms if losses[name] > limits[name]}

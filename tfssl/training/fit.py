@@ -68,7 +68,7 @@ def fit(stage, place):
     selected.restore(checkpoint.history)
     if done < stage.epochs:
         start_step = done * stage.steps * place.strategy.num_replicas_in_sync
-        watching = StopOnDivergence(stage.chance)
+        watching = StopOnDivergence(stage.chance, checkpoint.history)
         callbacks = [watching, AveragedWeights(), *stage.callbacks, *observers(stage, place)]
         with explain_divergence(stage, path):
             network.fit(
