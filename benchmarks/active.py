@@ -21,6 +21,7 @@ from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
 from tfssl.results import calibration, comparison, suggestions
 from tfssl.runs.probabilities import entropy
+from tfssl.runs.temperature import scaled
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes
 from tfssl.storage.files import write_json
@@ -66,9 +67,9 @@ class Round:
         outputs = calibration.cross_fitted(
             fit_and_predict, self.label, num_classes, folds, self.seed
         )
-        temperature = calibration.fit_temperature(outputs, self.label)
+        fitted = calibration.fit_temperature(outputs, self.label)
         raw = classifiers.probabilities(self.classifier, self.features[self.unlabelled])
-        return entropy(temperature.scaled(raw, temperature))
+        return entropy(scaled(raw, fitted))
 
     def choose(self, strategy, count, rng):
         """Rows of the points to label next."""

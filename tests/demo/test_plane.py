@@ -12,10 +12,11 @@ class LinearDecoder:
     """E[x|y,z] = z A: changes most along A's leading left singular vectors."""
 
     num_classes = 3
+    has_classes = True
 
     def __init__(self, matrix):
         self.matrix = matrix
-        self.latent_dim = len(matrix)
+        self.style_dim = len(matrix)
 
     def generate(self, y, z):
         assert y.shape == (*z.shape[:-2], 1)

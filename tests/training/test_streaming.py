@@ -101,19 +101,19 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 import tensorflow as tf, tensorflow_probability
-from tfssl import training
+from tfssl.training.run import train
 from tfssl.settings import load_settings
 folder, headroom, limit, *overrides = sys.argv[1:]
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 warm = load_settings(None, [*overrides, f'data.name="{folder}/small"'])
-training.train(warm, folder + "/warm" + limit)
+train(warm, folder + "/warm" + limit)
 (line,) = [l for l in Path("/proc/self/status").read_text().splitlines() if "VmData" in l]
 allowed = int(line.split()[1]) * 1024 + int(headroom)
 # What a process allocates; files that it maps to read do not count.
 resource.setrlimit(resource.RLIMIT_DATA, (allowed, allowed))
 names = [f'data.name="{folder}/large"', f"data.memory_limit_mb={limit}"]
-training.train(load_settings(None, [*overrides, *names]), folder + "/run" + limit)
+train(load_settings(None, [*overrides, *names]), folder + "/run" + limit)
 print("trained")
 """
 
