@@ -1,4 +1,7 @@
-"""What M1's features feed: scikit-learn's classifiers and a transductive SVM."""
+"""Every other classifier: on M1's features, and the baselines that the models are compared with.
+
+Imports errors, storage and models.
+"""
 
 import numpy as np
 from scipy.special import softmax

@@ -1,1 +1,4 @@
-"""Where data comes from and how it reaches a model: source -> split -> preprocessing -> tf.data."""
+"""From a source to batches: files and data sets, the split, preprocessing, tf.data.
+
+Imports errors, storage and settings.
+"""

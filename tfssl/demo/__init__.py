@@ -1,1 +1,4 @@
-"""A page that runs a trained model in the browser, and what serves it."""
+"""A page that runs a trained model in the browser, and what serves it.
+
+Imports errors, settings, runs, pictures and devices.
+"""

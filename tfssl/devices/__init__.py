@@ -1,4 +1,4 @@
 """The same graphs as .tflite files, checked, and a client for devices.
 
-Imports export.
+Imports errors, storage, runs and export.
 """

@@ -1,1 +1,4 @@
-"""Trained runs for other programs: graphs of named tensors, SavedModels and their servers."""
+"""A run for other programs: graphs of named tensors, as versions of a SavedModel with their card.
+
+Imports errors, storage, settings, models and runs.
+"""

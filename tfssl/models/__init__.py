@@ -1,4 +1,7 @@
-"""M1, M2 and their stack as Keras models."""
+"""The paper: objectives, distributions, networks, likelihoods, noise, M1, M2 and their stack.
+
+Imports errors alone.
+"""
 
 from tfssl.models.m1 import M1
 from tfssl.models.m2 import M2

@@ -1,4 +1,4 @@
 """Many runs: resumable jobs, studies on the same splits, the paper's tables and figures.
 
-Imports training, results and all that lies before them.
+Imports errors, storage, settings, classifiers, data, runs, training, pictures and results.
 """

@@ -1,4 +1,4 @@
 """Pictures: arrays to grids, curves and maps; a model, a run or a data set to arrays.
 
-Imports models, data and runs.
+Imports errors, storage, data and runs.
 """

@@ -1,1 +1,4 @@
-"""Results to trust: calibration, the report, suggestions of what to label, comparisons of runs."""
+"""What a run is worth: calibration, comparisons, the report, suggestions of what to label.
+
+Imports errors, storage, settings, models, runs and pictures.
+"""

@@ -1,4 +1,4 @@
 """Exported versions to HTTP, and the settings of TF Serving.
 
-Imports export.
+Imports errors, storage and export.
 """

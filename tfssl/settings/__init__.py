@@ -1,4 +1,5 @@
-"""What an experiment is set to: typed fields, and how files and overrides are read into them.
+"""What an experiment is set to: typed fields, how files and overrides are read into them, and what
+tables call a method.
 
 Imports errors alone.
 """

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, locks, and archives read as data.
+"""Files that are whole or not there, locks, digests, and archives read as data.
 
 Imports errors alone.
 """
