@@ -71,7 +71,7 @@ def test_a_stack_predicts_and_gives_pixels_back(run, source):
     generated = of_model.reconstructions(run.model, run.preprocessing(source.x))
     whitening = run.preprocessing.whitening
     pixels = whitening.mean + (generated * whitening.deviations) @ whitening.axes.T
-    pictures = of_model.to_images(generated, run.preprocessing)
+    pictures = run.preprocessing.intensities(generated)
     assert pictures.shape == (200, 4, 4, 3)
     np.testing.assert_allclose(pictures.reshape(200, 48), pixels, atol=1e-5)
     assert (run.folder / "tensorboard" / "sprite.png").exists()
@@ -153,7 +153,7 @@ def test_m2_learns_the_colours(source, tmp_path):
     predicted = run.probabilities(source.x).argmax(axis=1)
     assert np.mean(predicted == source.label) > 0.9
     generated = of_model.reconstructions(run.model, run.preprocessing(source.x))
-    colours = of_model.to_images(generated, run.preprocessing).mean(axis=(1, 2))
+    colours = run.preprocessing.intensities(generated).mean(axis=(1, 2))
     expected = block_means(source.x).mean(axis=(1, 2)) / 255
     assert np.mean((colours - expected) ** 2) < 0.3 * expected.var(axis=0).mean()
 
@@ -163,6 +163,6 @@ def test_images_of_floats_are_drawn_too(source, tmp_path):
     floats = dataclasses.replace(source, x=x, x_test=x[:0], levels=None)
     settings = small("model=m1", "m1.epochs=1", "m1.classifier=svm", "data.whitening=40")
     run = train(settings, tmp_path / "run", source=floats)
-    images = of_model.to_images(run.preprocessing(x), run.preprocessing)
+    images = run.preprocessing.intensities(run.preprocessing(x))
     averages = block_means(x)
     assert np.mean((images - averages) ** 2) < 0.05 * averages.var(axis=0).mean()

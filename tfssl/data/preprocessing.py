@@ -155,6 +155,12 @@ class Preprocessing:
         shift, scale = self.shift.astype(np.float32), self.scale.astype(np.float32)
         return tf.reshape(x * scale + shift, [-1, *self.image_shape])
 
+    def intensities(self, x):
+        """What a model of images sees -> intensities [N, height, width, channels] in [0, 1]."""
+        images = self.inverse(x).numpy() / self.total_count
+        images = images[..., np.newaxis] if images.ndim == 3 else images
+        return np.clip(images, 0.0, 1.0)
+
     def check(self, x, where):
         """Fail unless `x` can be stored inputs: shape, finite, in the range of the likelihood."""
         expect(

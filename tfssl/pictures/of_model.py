@@ -83,13 +83,6 @@ def planar(latents):
     return TSNE(perplexity=perplexity, init="pca", random_state=0).fit_transform(latents)
 
 
-def to_images(x, preprocessing):
-    """What a model sees [N, D] -> intensities [N, height, width, channels] in [0, 1]."""
-    images = preprocessing.inverse(x).numpy() / preprocessing.total_count
-    images = images[..., np.newaxis] if images.ndim == 3 else images
-    return np.clip(images, 0.0, 1.0)
-
-
 def training_pictures(model, x, preprocessing, num_styles=10):
     """Pictures for TensorBoard: {name: [1, height, width, channels]}.
 
@@ -100,10 +93,10 @@ def training_pictures(model, x, preprocessing, num_styles=10):
       num_styles: rows of class-conditional samples.
     """
     pairs = np.concatenate([np.asarray(x), reconstructions(model, x)])
-    pictures = {"reconstructions": image_grid(to_images(pairs, preprocessing), rows=2)}
+    pictures = {"reconstructions": image_grid(preprocessing.intensities(pairs), rows=2)}
     if model.has_classes:
         # The same styles at every epoch, so that one can watch them take shape.
         styles = prior_styles(model, num_styles)
-        samples = to_images(class_samples(model, styles), preprocessing)
+        samples = preprocessing.intensities(class_samples(model, styles))
         pictures["class_samples"] = image_grid(samples, rows=num_styles)
     return {name: picture[np.newaxis] for name, picture in pictures.items()}

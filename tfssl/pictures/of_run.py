@@ -72,7 +72,7 @@ class Subject:
 
     def tiles(self, x, rows):
         """What the model sees or generates, [rows * C, D] -> [rows, C, height, width, channels]."""
-        images = of_model.to_images(x, self.run.preprocessing)
+        images = self.run.preprocessing.intensities(x)
         return images.reshape(rows, -1, *images.shape[1:])
 
     def expect_images(self):

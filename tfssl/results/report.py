@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.pictures import of_model, of_run
+from tfssl.pictures import of_run
 from tfssl.results import diagrams, measures, page
 from tfssl.runs.probabilities import classification_metrics, entropy, reliability
 from tfssl.settings import dump_settings
@@ -255,7 +255,7 @@ def examples(judged, rows, remarks, quantity):
         table_rows = zip(points, truths, guesses, remarks, strict=True)
         return page.table(("point", "is", "taken for", quantity), table_rows, numeric=False)
     preprocessing = judged.opened.run.preprocessing
-    images = of_model.to_images(preprocessing(judged.x[rows]), preprocessing)
+    images = preprocessing.intensities(preprocessing(judged.x[rows]))
     captions = [
         (guess, f"is {truth}, {point}", remark)
         for guess, truth, remark, point in zip(guesses, truths, remarks, points, strict=True)

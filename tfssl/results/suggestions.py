@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
 
 from tfssl.errors import expect
-from tfssl.pictures import drawing, of_model
+from tfssl.pictures import drawing
 from tfssl.runs.probabilities import entropy
 from tfssl.storage.files import atomic_path
 
@@ -152,7 +152,7 @@ def write_sheet(path, opened, suggestions):
     """A contact sheet of the first suggestions, row by row; the captions count them."""
     shown = suggestions[:MAX_SHOWN]
     preprocessing, source = opened.run.preprocessing, opened.experiment.source
-    images = of_model.to_images(preprocessing(source.x[[s["row"] for s in shown]]), preprocessing)
+    images = preprocessing.intensities(preprocessing(source.x[[s["row"] for s in shown]]))
     columns = min(SHEET_COLUMNS, len(shown))
     missing = -len(images) % columns
     white = np.ones((missing, *images.shape[1:]), images.dtype)
