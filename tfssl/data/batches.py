@@ -16,7 +16,6 @@ import tensorflow as tf
 from tfssl.data.on_disk import Rows
 from tfssl.data.shifts import random_shifts, shift
 from tfssl.errors import expect
-from tfssl.models import noise
 
 # Two streams of one run must not be shuffled or shifted alike.
 LABELLED_STREAM, UNLABELLED_STREAM = 0, 1
@@ -167,7 +166,8 @@ def _shuffled_rows(count, batch_size, stream, start_step, max_shift):
     def permutation(number):
         seeds = tf.stack([tf.cast(seed, tf.int64), number])
         order = tf.random.experimental.stateless_shuffle(tf.range(count), seeds)
-        shifts = random_shifts(count, max_shift, noise.fold(seeds, SHIFTS))
+        own_seed = tf.random.experimental.stateless_fold_in(seeds, SHIFTS)
+        shifts = random_shifts(count, max_shift, own_seed)
         return tf.data.Dataset.from_tensor_slices((order, shifts))
 
     passes = tf.data.Dataset.range(first_pass, np.iinfo(np.int64).max)
