@@ -65,10 +65,19 @@ def write_models(run, folder):
         from tfssl.demo import bundle
     if run is None:
         say("no MNIST or digits run below runs/: training M2 on the digits, half a minute")
-        run = default_run.train(runs)
+        run = train_on_digits(runs / default_run.TRAINED_HERE)
     trained = bundle.open_run(run)
     say(f"exporting {run}")
     bundle.write_bundle(trained, folder, say)
+
+
+def train_on_digits(path):
+    """Train M2 on the digits, as `tfssl train --set model=m2` does, and return the run's folder."""
+    from tfssl.settings import load_settings
+    from tfssl.training.run import train
+
+    settings = load_settings(None, ["model=m2"])
+    return train(settings, path, resume=path.exists()).folder.path
 
 
 def say(line):

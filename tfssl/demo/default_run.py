@@ -1,10 +1,9 @@
-"""The run to show when none is named: the user's own, or one trained now on the digits."""
+"""The run to show when none is named: the first of those that the commands write."""
 
 from pathlib import Path
 
 from tfssl.errors import InputError
 from tfssl.runs.folder import RunFolder
-from tfssl.settings import load_settings
 
 # In order of preference, below runs/: what `tfssl train`, `reproduce` and `study` write. The
 # classes of M2 and of the stack make analogies; larger images are easier to draw.
@@ -28,15 +27,6 @@ def find(runs):
             if _is_finished(path):
                 return path
     return None
-
-
-def train(runs):
-    """Train M2 on the digits, as `tfssl train --set model=m2` does, and return the run's folder."""
-    from tfssl.training.run import train
-
-    path = Path(runs) / TRAINED_HERE
-    settings = load_settings(None, ["model=m2"])
-    return train(settings, path, resume=path.exists()).folder.path
 
 
 def _is_finished(path):
