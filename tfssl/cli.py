@@ -67,8 +67,9 @@ def train(
     else:
         RunFolder(run_dir).check_new()
     with quiet_tensorflow():
+        from tfssl.pictures.of_model import training_pictures
         from tfssl.training.run import train
-    run = train(settings, run_dir, resume, source)
+    run = train(settings, run_dir, resume, source, training_pictures)
     print_metrics(run.folder.read_json("metrics.json"))
     console.print(f"run folder: {run.folder.path}", soft_wrap=True)
     console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)

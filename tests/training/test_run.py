@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfssl.data.experiment import Experiment
 from tfssl.errors import InputError
+from tfssl.pictures.of_model import training_pictures
 from tfssl.runs.evaluation import evaluate_experiment
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import load_settings
@@ -42,7 +43,9 @@ def small(*overrides):
 @pytest.fixture(scope="module", params=["m1", "m2", "m1m2"])
 def run(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / request.param
-    return train(small(f"model={request.param}", "m1.classifier=svm"), folder)
+    return train(
+        small(f"model={request.param}", "m1.classifier=svm"), folder, draw=training_pictures
+    )
 
 
 def test_the_run_folder_holds_everything(run):

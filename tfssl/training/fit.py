@@ -3,6 +3,7 @@
 An interrupted stage that goes on ends with the same weights as an uninterrupted one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,7 @@ class Place:
       jit_compile: as in `DeviceSettings`.
       folder: a `RunFolder` for checkpoints and logs, or None to keep everything in memory.
       checkpoint_seconds: least time between two checkpoints.
+      draw: (model, x [N, D], preprocessing) -> {name: picture} for TensorBoard, or None for none.
       verbose: whether to show progress.
     """
 
@@ -47,6 +49,7 @@ class Place:
     jit_compile: bool | str = "auto"
     folder: Any = None
     checkpoint_seconds: float = 0.0
+    draw: Callable[..., dict[str, Any]] | None = None
     verbose: bool = True
 
 

@@ -19,7 +19,7 @@ from tfssl.training.strategy import check_batch_sizes, make_strategy
 from tfssl.training.tensorboard import write_latents
 
 
-def train(settings, run_dir, resume=False, source=None):
+def train(settings, run_dir, resume=False, source=None, draw=None):
     """Run one experiment and return its `TrainedRun`.
 
     Args:
@@ -27,6 +27,8 @@ def train(settings, run_dir, resume=False, source=None):
       run_dir: the run folder, new, or an interrupted one with `resume`.
       resume: continue an interrupted run; a finished one is returned as it is.
       source: a `Source` to use instead of the one the settings name.
+      draw: what to draw for TensorBoard while it trains, as `Place` has it: `training_pictures` of
+        `tfssl.pictures.of_model`, or nothing.
     """
     preprocessing, m1_run = None, None
     if resume:
@@ -51,9 +53,8 @@ def train(settings, run_dir, resume=False, source=None):
             folder.check_m1(m1)
     with folder.working():
         if not folder.is_finished:  # by another process, since this one looked
-            place = Place(
-                strategy, settings.device.jit_compile, folder, settings.checkpoint_seconds
-            )
+            device, seconds = settings.device, settings.checkpoint_seconds
+            place = Place(strategy, device.jit_compile, folder, seconds, draw)
             _run(experiment, place, m1)
     return TrainedRun(folder.path)
 

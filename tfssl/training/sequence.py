@@ -6,7 +6,6 @@ from typing import Any
 from tfssl.classifiers import fit_classifier, make_classifier
 from tfssl.data.batches import in_batches
 from tfssl.models.base import GenerativeModel
-from tfssl.pictures.of_model import training_pictures
 from tfssl.training import build
 from tfssl.training.fit import Fitted, fit
 from tfssl.training.stage import unwatched
@@ -40,7 +39,10 @@ def fit_experiment(experiment, place, m1=None):
     kind, fitted = experiment.settings.model, {}
 
     def run(stage, whole):
-        stage = unwatched(stage) if place.folder is None else drawing(stage, experiment, whole)
+        if place.folder is None:
+            stage = unwatched(stage)
+        elif place.draw is not None:
+            stage = drawing(stage, experiment, whole, place.draw)
         fitted[stage.name] = fit(stage, place)
 
     if kind == "m2":
@@ -77,10 +79,10 @@ def classifier_on(m1, experiment):
     return fit_classifier(classifier, features, parts.label, unlabelled_features)
 
 
-def drawing(stage, experiment, whole):
+def drawing(stage, experiment, whole, draw):
     """The stage, with pictures of the model `whole` that it trains a part of, if x are images."""
     if experiment.source.image_shape is None:
         return stage
     preprocessing = experiment.preprocessing
     x = preprocessing(experiment.split.x_train[:NUM_PICTURES])
-    return replace(stage, draw=lambda: training_pictures(whole, x, preprocessing))
+    return replace(stage, draw=lambda: draw(whole, x, preprocessing))

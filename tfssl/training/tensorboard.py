@@ -7,7 +7,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfssl.data.batches import in_batches
-from tfssl.pictures.of_model import image_grid, to_images
 from tfssl.runs.predicting import class_probabilities
 
 NUM_EMBEDDINGS = 1000
@@ -60,7 +59,7 @@ def write_latents(folder, experiment, model, classifier):
     probabilities = class_probabilities(model, classifier, preprocessing, x)
     images = None
     if experiment.source.image_shape is not None:
-        images = to_images(preprocessing(x), preprocessing)
+        images = preprocessing.intensities(preprocessing(x))
     write_embeddings(
         folder,
         in_batches(lambda x: model.latents(preprocessing(x)), x),
@@ -99,5 +98,7 @@ def _square_sheet(images):
     side = math.ceil(math.sqrt(len(images)))
     padded = np.zeros((side * side, *images.shape[1:]), np.float32)
     padded[: len(images)] = images
-    sheet = (image_grid(padded, rows=side) * 255).astype(np.uint8)
-    return tf.io.encode_png(sheet).numpy()
+    tiles = padded.reshape(side, side, *images.shape[1:]).swapaxes(1, 2)
+    height, width, channels = images.shape[1:]
+    sheet = tiles.reshape(side * height, side * width, channels)
+    return tf.io.encode_png((sheet * 255).astype(np.uint8)).numpy()
