@@ -75,6 +75,13 @@ def test_a_folder_that_is_not_there_is_explained(tmp_path):
         try_lock(tmp_path / "none" / ".lock")
 
 
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
+    (tmp_path / ".lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(InputError, match=r"cannot write .*\.lock"):
+        try_lock(tmp_path / ".lock")
+    assert not (tmp_path / "victim").exists()
+
+
 def test_a_run_that_is_being_trained_is_refused(tmp_path):
     from tfssl.runs.folder import RunFolder
     from tfssl.settings import load_settings

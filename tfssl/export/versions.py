@@ -11,9 +11,9 @@ a server never sees half of one. What fails or is interrupted is removed.
 """
 
 import contextlib
-import os
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,7 +133,7 @@ def new_version(model_dir):
 def _staged(model_dir):
     for abandoned in model_dir.glob(f"{STAGE}*"):  # by an export that was killed
         shutil.rmtree(abandoned, ignore_errors=True)
-    stage = model_dir / f"{STAGE}{os.getpid()}"
+    stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=model_dir))
     version = Version(model_dir, (versions(model_dir) or [0])[-1] + 1)
     saved_model, card, tflite = (stage / name for name in ("saved_model", "card", "tflite"))
     try:

@@ -21,7 +21,6 @@ Every file is written whole or not at all. Nothing that is read back can carry c
 
 import contextlib
 import glob
-import os
 import shutil
 from pathlib import Path
 
@@ -31,7 +30,14 @@ from tfssl.errors import InputError, expect
 from tfssl.runs.provenance import git_revision, m1_digest, versions
 from tfssl.settings import differences, dump_settings, parse_settings, with_changes
 from tfssl.storage.archives import check_model, damaged, read_arrays
-from tfssl.storage.files import TEMPORARY, atomic_path, read_json, remove_temporaries, write_json
+from tfssl.storage.files import (
+    TEMPORARY,
+    atomic_path,
+    read_json,
+    remove_temporaries,
+    temporary_path,
+    write_json,
+)
 from tfssl.storage.locks import locked
 
 FORMAT = 1
@@ -62,7 +68,7 @@ class RunFolder:
         folder.check_new()
         # It appears with its first two files in it, or a killed process could leave a folder that
         # is no run and yet in the way of one.
-        made = cls(folder.path.with_name(f"{TEMPORARY}{os.getpid()}-{folder.path.name}"))
+        made = cls(temporary_path(folder.path))
         for abandoned in folder.path.parent.glob(f"{TEMPORARY}*-{glob.escape(folder.path.name)}"):
             shutil.rmtree(abandoned, ignore_errors=True)
         try:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets
 from pathlib import Path
 
 from tfssl.errors import InputError, expect
@@ -19,8 +20,10 @@ def atomic_path(path):
     refuses is an `InputError`, and `path` is as it was.
     """
     path = Path(path)
-    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    temporary = temporary_path(path)
     try:
+        # Made here, and never opened as it is found: a link of this name would lead elsewhere.
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         yield temporary
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
@@ -32,6 +35,11 @@ def atomic_path(path):
     finally:
         with contextlib.suppress(OSError):  # it must not hide why the block failed
             temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path):
+    """A name beside `path` that nobody can know before it is used."""
+    return path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}-{path.name}")
 
 
 def remove_temporaries(folder, name=""):

@@ -34,7 +34,7 @@ def _take(path, what):
     """The file descriptor that holds the lock."""
     while True:
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}.") from None
         try:
