@@ -1,6 +1,7 @@
 """Image folders: what becomes of pictures, and what is refused."""
 
 import os
+import stat
 
 import numpy as np
 import pytest
@@ -132,6 +133,36 @@ def test_decoded_once_and_again_when_a_file_changes(folder, tmp_path, monkeypatc
     save(folder / "cat" / "1.png", np.full((6, 5), 9))
     os.utime(folder / "cat" / "1.png", (1, 1))
     assert (load_source(str(folder)).x[1] == 9).all()
+
+
+def test_decoded_pictures_are_for_their_owner_alone(folder, tmp_path, monkeypatch):
+    cache = tmp_path / "private" / "cache"
+    monkeypatch.setenv("TFSSL_CACHE_DIR", str(cache))
+    before = os.umask(0o022)
+    try:
+        x = load_source(str(folder), colour=False).x
+    finally:
+        os.umask(before)
+    (entry,) = cache.iterdir()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (cache, entry)] == [0o700, 0o700]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in entry.iterdir()} == {0o600}
+    entry.chmod(0o755)  # as it was made before
+    np.testing.assert_array_equal(load_source(str(folder), colour=False).x, x)
+    assert stat.S_IMODE(entry.stat().st_mode) == 0o700
+
+
+def test_what_another_user_cached_is_refused(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFSSL_CACHE_DIR", str(tmp_path / "cache"))
+    load_source(str(folder), colour=False)
+    (entry,) = (tmp_path / "cache").iterdir()
+    entry.rename(tmp_path / "planted")
+    entry.symlink_to(tmp_path / "planted")
+    with pytest.raises(InputError, match="must be a folder of the user who runs this"):
+        load_source(str(folder), colour=False)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)  # for whom all this is another's
+    with pytest.raises(InputError, match=rf"owner={own}, user={own + 1}.*TFSSL_CACHE_DIR"):
+        load_source(str(folder), colour=False)
 
 
 def test_a_large_folder_stays_on_disk(tmp_path, rng):

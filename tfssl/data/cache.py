@@ -1,18 +1,22 @@
 """Decoded data on disk: pictures and records become .npy files once, and are opened ever after.
 
 The files are in the folder that the environment variable TFSSL_CACHE_DIR names, else in
-~/.cache/tfssl. Any of its folders may be removed at any time: it is made again.
+~/.cache/tfssl. Any of its folders may be removed at any time: it is made again. The data may be
+private: nobody else can read them there, and nothing is read that another user has put there.
 """
 
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from tfssl.errors import InputError
+from tfssl.errors import InputError, expect
+
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 
 def cache_folder():
@@ -32,8 +36,12 @@ def cached_arrays(key, build, memory_limit_mb):
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
     folder = cache_folder() / digest[:32]
     try:
-        if not folder.is_dir():
+        folder.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+        _check_owner(folder.parent, folder.parent.stat())
+        if not os.path.lexists(folder):
             _fill(folder, build)
+        _check_owner(folder, folder.lstat())
+        folder.chmod(PRIVATE_FOLDER)  # older versions left it open to all
         return {path.stem: open_array(path, memory_limit_mb) for path in folder.glob("*.npy")}
     except OSError as error:
         raise InputError(
@@ -51,12 +59,22 @@ def open_array(path, memory_limit_mb):
         raise InputError(f"{path} is not a valid .npy file: {error}.") from None
 
 
+def _check_owner(folder, status):
+    """Fail if a folder of the cache is another user's, or a link: its data could be anyone's."""
+    expect(
+        stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid(),
+        f"{folder} must be a folder of the user who runs this: decoded data is kept there",
+        hint="Set TFSSL_CACHE_DIR to a folder of your own.",
+        owner=status.st_uid,
+        user=os.geteuid(),
+    )
+
+
 def _fill(folder, build):
     """Write the arrays beside `folder`, then rename: it is whole or not there."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".", dir=folder.parent) as temporary:
         new = Path(temporary) / "arrays"
-        new.mkdir()
+        new.mkdir(PRIVATE_FOLDER)
         for name, (shape, dtype, rows) in build().items():
             _write(new / f"{name}.npy", shape, np.dtype(dtype), rows)
         try:
@@ -68,10 +86,14 @@ def _fill(folder, build):
 
 def _write(path, shape, dtype, rows):
     """Write rows one by one: there need never be more than one in memory."""
-    with open(path, "wb") as file:
+    with open(path, "wb", opener=_private) as file:
         header = {"descr": dtype.str, "fortran_order": False, "shape": tuple(shape)}
         np.lib.format.write_array_header_1_0(file, header)
         for row in rows:
             file.write(np.ascontiguousarray(row, dtype).tobytes())
         file.flush()
         os.fsync(file.fileno())
+
+
+def _private(path, flags):
+    return os.open(path, flags, PRIVATE_FILE)
