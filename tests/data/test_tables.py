@@ -92,6 +92,23 @@ def test_classes_are_in_natural_order_and_label_is_a_usual_name(tmp_path):
     assert load_source(str(tmp_path / "t.csv")).class_names == ("9", "10")
 
 
+@pytest.mark.parametrize("codes", [("2024_01", "2024_02"), ("1", "infinity"), ("\u0661", "\u0662")])
+def test_codes_are_categories_though_python_reads_them_as_numbers(codes, tmp_path):
+    rows = [f"{code},{label}" for code, label in zip(codes, "ab", strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["code,label", *rows]) + "\n", encoding="utf-8")
+    source = load_source(str(tmp_path / "t.csv"))
+    assert tables.feature_names(source.schema) == [f"code={code}" for code in codes]
+    np.testing.assert_array_equal(source.x, np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("1", 1), ("-2.5", -2.5), ("+.5", 0.5), ("3.", 3), (" 1E-3 ", 1e-3)]
+)
+def test_ways_to_write_a_number(text, number, tmp_path):
+    (tmp_path / "t.csv").write_text(f"x,label\n{text},a\n0,b\n")
+    np.testing.assert_array_equal(load_source(str(tmp_path / "t.csv")).x, [[number], [0]])
+
+
 def test_columns_can_be_left_out(tmp_path):
     names = "".join(f"{i},name {i},{'ab'[i % 2]}\n" for i in range(60))
     (tmp_path / "t.csv").write_text("x,who,label\n" + names)

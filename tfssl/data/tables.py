@@ -6,6 +6,7 @@ never seen. What a run needs to read a new table alike is plain data, `schema`.
 """
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ SUFFIXES = (".csv", ".tsv", ".parquet")
 MISSING = frozenset(("", "?", "na", "n/a", "nan", "null", "none"))
 LABEL_NAMES = ("label", "class", "target", "y")
 MAX_CATEGORIES = 50
+# Python's float() also takes the codes "2024_01" and "infinity", and the digits of any script.
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII | re.IGNORECASE)
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -229,11 +232,11 @@ def text_of(value):
 
 
 def _number(value):
-    """A cell as a number, None if it is none."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
+    """A cell as a number, None if it is none; text must look like one to a reader of English."""
+    text = isinstance(value, str)
+    if value is None or (text and NUMBER.fullmatch(value.strip()) is None):
         return None
+    return float(value)
 
 
 def _check_finite(numbers, name, where):
