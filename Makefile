@@ -20,8 +20,8 @@ test-browser: $(VENV)/installed
 
 # Times against Pyro, PyTorch and plain TensorFlow; about 20 minutes on an idle machine.
 bench: $(VENV)/installed .venv-peers/installed
-	$(BIN)/python -m benchmarks.run --peers-python .venv-peers/bin/python
-	$(BIN)/python -m benchmarks.cost
+	$(BIN)/python -m benchmarks.speed --peers-python .venv-peers/bin/python
+	$(BIN)/python -m benchmarks.speed.cost
 	$(BIN)/python -m benchmarks.tables
 
 # Known vulnerabilities of the pinned packages: needs the network, for it asks the package index about

@@ -1,1 +1,1 @@
-"""Timings of tfssl beside other implementations of the same training step."""
+"""Measurements of tfssl, a room for each question; `benchmarks.tables` writes them into docs."""

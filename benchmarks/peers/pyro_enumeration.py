@@ -14,7 +14,6 @@ from pyro.infer import TraceEnum_ELBO, TraceMeanField_ELBO
 from torch import nn
 from torch.nn import functional
 
-from benchmarks import cases
 from benchmarks.peers.torch_networks import (
     gaussian,
     make_adam,
@@ -23,6 +22,7 @@ from benchmarks.peers.torch_networks import (
     tensors,
     weight_prior,
 )
+from benchmarks.speed import cases
 
 
 def make(case, weights, data):

@@ -5,7 +5,7 @@ import math
 import keras
 import tensorflow as tf
 
-from benchmarks import cases
+from benchmarks.speed import cases
 
 
 def make(case, weights, data):

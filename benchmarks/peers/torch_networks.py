@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks import cases
+from benchmarks.speed import cases
 
 
 def network(weights, body, head):

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks import cases
 from benchmarks.peers.torch_networks import (
     gaussian,
     make_adam,
@@ -15,6 +14,7 @@ from benchmarks.peers.torch_networks import (
     tensors,
     weight_prior,
 )
+from benchmarks.speed import cases
 
 
 def make(case, weights, data, compile=False, bfloat16=False):

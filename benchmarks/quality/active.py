@@ -4,8 +4,8 @@ Both start from the same few labels, ask for more in rounds, and are fitted anew
 transductive SVM on M1's features. M1 sees no labels, so it is trained once per seed, or taken from
 a run (--run), whose data are then used:
 
-  python -m benchmarks.active --seeds 5
-  python -m benchmarks.active --run runs/mnist_m1 --pool 5000 --name mnist
+  python -m benchmarks.quality.active --seeds 5
+  python -m benchmarks.quality.active --run runs/mnist_m1 --pool 5000 --name mnist
 
 Errors are on test points, by which nothing is chosen. Seeds differ in split, first labels, M1 and
 random choices. The verdict is a paired t-test over the seeds, of the mean error of all rounds.

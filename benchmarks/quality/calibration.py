@@ -1,6 +1,6 @@
 """Are the probabilities better calibrated after temperature scaling? On test points of the digits.
 
-  python -m benchmarks.calibration
+  python -m benchmarks.quality.calibration
 
 trains a run per method and seed, fits its temperature without test points as `tfssl calibrate`
 does, and writes calibration error and log-loss before and after to docs/results/calibration.

@@ -1,7 +1,7 @@
 """Thousands of bad commands, settings, arrays and run folders: each must end with a message.
 
-  python -m benchmarks.abuse                     # 2500 cases, seeded
-  python -m benchmarks.abuse --cases 200 --seed 7
+  python -m benchmarks.robustness.abuse                     # 2500 cases, seeded
+  python -m benchmarks.robustness.abuse --cases 200 --seed 7
 
 Every case calls the program's `main` in this process. It is passed if the exit code is 0 or 2, no
 other error comes out, nothing says "Traceback", and a refusal leaves no file behind. A case is a
@@ -22,7 +22,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.abuse_cases import KINDS
+from benchmarks.robustness.abuse_cases import KINDS
 from tfssl import cli
 from tfssl.storage.files import TEMPORARY, write_json
 

@@ -1,4 +1,4 @@
-"""Bad commands, settings, arrays and run folders, made at random for `benchmarks.abuse`.
+"""Bad commands, settings, arrays and run folders, made at random for `benchmarks.robustness.abuse`.
 
 Each function makes the arguments of one case. Its arguments are `rng`, a `random.Random`; `place`,
 an empty folder for its files, where a command may write to `place/out`; and `run`, a good run.

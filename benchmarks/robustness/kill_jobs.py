@@ -1,4 +1,4 @@
-"""What `benchmarks.kills` kills: commands, how they go on, and what they must have left.
+"""What `benchmarks.robustness.kills` kills: commands, how they go on, and what they must have left.
 
 A job's `arguments(name)` run it in its folder called `name`, from the start or from where it was
 killed; `outcome(name)` is what must be the same after any number of kills.

@@ -1,7 +1,7 @@
 """SIGKILL at random moments: does what was killed go on as if nothing had been?
 
-  python -m benchmarks.kills                  # 60 kills, seeded; minutes
-  python -m benchmarks.kills --kills 4 --only export
+  python -m benchmarks.robustness.kills                  # 60 kills, seeded; minutes
+  python -m benchmarks.robustness.kills --kills 4 --only export
 
 A command runs in a process of its own and is killed after a random share of the time that it takes,
 or, every other time in training, when it next writes a checkpoint after such a time. After every
@@ -25,7 +25,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kill_jobs import Export, Reproduce, Training
+from benchmarks.robustness.kill_jobs import Export, Reproduce, Training
 from tfssl.storage.archives import read_arrays
 from tfssl.storage.files import TEMPORARY, read_json, write_json
 

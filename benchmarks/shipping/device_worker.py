@@ -1,6 +1,6 @@
-"""Measure .tflite classifiers where TensorFlow is not loaded, for benchmarks/devices.py.
+"""Measure .tflite classifiers where TensorFlow is not loaded, for benchmarks/shipping/devices.py.
 
-  python -m benchmarks.device_worker FOLDER CALLS
+  python -m benchmarks.shipping.device_worker FOLDER CALLS
 
 FOLDER holds test.npz (x, label, the Keras model's probabilities) and tflite/. The result is printed
 as JSON: {quantisation: measures}.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.workers import summary
+from benchmarks.speed.turns import summary
 from tfssl.devices.ondevice import DeviceModel
 
 WARM_UP = 10

@@ -1,10 +1,11 @@
 """An exported model's .tflite classifiers on the whole test set, beside the Keras model.
 
-  python -m benchmarks.devices RUN saved_models/NAME --output docs/results/devices/NAME.json
+  python -m benchmarks.shipping.devices RUN saved_models/NAME \
+      --output docs/results/devices/NAME.json
 
-LiteRT runs in a process of its own (benchmarks/device_worker.py), without TensorFlow. Two things
-are measured that were not exported, to show where int8 loses: the same with activations of 8 bits,
-and the Keras model with nothing but its weights rounded to 8 bits.
+LiteRT runs in a process of its own (`device_worker`), without TensorFlow. Two things are measured
+that were not exported, to show where int8 loses: the same with activations of 8 bits, and the Keras
+model with nothing but its weights rounded to 8 bits.
 """
 
 import argparse
@@ -21,8 +22,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
-from benchmarks.device_worker import comparison
-from benchmarks.run import machine
+from benchmarks.machine import machine
+from benchmarks.shipping.device_worker import comparison
 from tfssl.devices.ondevice import METADATA
 from tfssl.errors import expect
 from tfssl.storage.files import write_json
@@ -57,7 +58,7 @@ def measure(run_dir, model_dir, calls):
             label=parts.label_test,
             probabilities=probabilities,
         )
-        command = [sys.executable, "-m", "benchmarks.device_worker", temporary, str(calls)]
+        command = [sys.executable, "-m", "benchmarks.shipping.device_worker", temporary, str(calls)]
         classifiers = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     round_weights(run.model)
     rounded = run.calibrated_probabilities(parts.x_test)

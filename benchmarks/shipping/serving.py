@@ -1,7 +1,7 @@
 """A bounded load on `tfssl serve` over loopback: throughput and latency, client and server on one
 machine.
 
-  python -m benchmarks.serving saved_models/digits    writes docs/results/serving/load.json
+  python -m benchmarks.shipping.serving saved_models/digits    writes docs/results/serving/load.json
 
 Each client sends its next request when it has the answer to the last one, on one connection. Any
 answer but a right one counts as an error.
@@ -20,12 +20,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from benchmarks.run import machine
+from benchmarks.machine import ROOT, machine
 from tfssl.export.reference import load_reference
 from tfssl.export.versions import Version
 from tfssl.storage.files import write_json
 
-ROOT = Path(__file__).parent.parent
 BATCH_SIZES = (1, 32)
 CLIENTS = (1, 4)
 SECONDS = 20.0

@@ -1,49 +1,35 @@
 """Time tfssl against its peers and write the results for README: `make bench`.
 
-  python -m benchmarks.run                           everything, about 20 minutes on 2 idle cores
-  python -m benchmarks.run --only steps              one part
-  python -m benchmarks.run --tiny --output tiny      everything once, in tiny sizes, untimed
+  python -m benchmarks.speed                           everything, about 20 minutes on 2 idle cores
+  python -m benchmarks.speed --only steps              one part
+  python -m benchmarks.speed --tiny --output tiny      everything once, in tiny sizes, untimed
 
 The peers in PyTorch live in an environment of their own (benchmarks/peers/requirements.txt);
 without it only those in TensorFlow are timed. Whether training with truncated enumeration ends
-where full enumeration ends takes real runs: benchmarks/truncation.py.
+where full enumeration ends takes real runs: benchmarks/quality/truncation.py.
 """
 
 import argparse
 import importlib
 import os
-import platform
 import sys
-from importlib import metadata
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+from benchmarks.machine import ROOT, machine
 from tfssl.storage.files import write_json
 
-ROOT = Path(__file__).parent.parent
 # Part -> repetitions.
 PARTS = {"steps": 6, "fit": 2, "prediction": 7, "growth": 5, "cost": 15, "memory": 1}
 
 
 def measure(part, rounds, tiny, peers_python):
     """The result of one part; a part's libraries are imported when its turn comes."""
-    module = importlib.import_module(f"benchmarks.{part}")
+    module = importlib.import_module(f"benchmarks.speed.{part}")
     if part == "steps":
         return module.measure(rounds, tiny, sys.executable, peers_python)
     return module.measure(rounds, tiny)
-
-
-def machine():
-    """What the times depend on."""
-    names = ("tensorflow", "keras", "tensorflow-probability", "numpy")
-    return {
-        "cores": os.cpu_count(),
-        "architecture": platform.machine(),
-        "python": platform.python_version(),
-        "versions": {name: metadata.version(name) for name in names},
-        "peers": (ROOT / "benchmarks/peers/requirements.txt").read_text().split(),
-    }
 
 
 def main(arguments=None):

@@ -6,8 +6,8 @@ With L classes and the same networks (784-500-z50):
   M2      C_M2 = L C_M1, because every class is enumerated
   M1+M2   C_M1 + C_M2, the latter on the 50 features of M1
 
-  python -m benchmarks.run --only cost                     measure, on an idle machine
-  python -m benchmarks.cost [RESULT.json [FIGURE.png]]     draw docs/figures/cost.png from it
+  python -m benchmarks.speed --only cost                     measure, on an idle machine
+  python -m benchmarks.speed.cost [RESULT.json [FIGURE.png]]   draw docs/figures/cost.png from it
 """
 
 import dataclasses
@@ -18,11 +18,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from benchmarks import cases, ours
-from benchmarks.workers import summary
+from benchmarks.machine import ROOT
+from benchmarks.speed import cases, ours
+from benchmarks.speed.turns import summary
 from tfssl.pictures import drawing
 
-ROOT = Path(__file__).parent.parent
 NUM_CLASSES = (2, 5, 10, 20)
 EXAMPLES = 500
 # The authors' minibatch at 100 labels: 1 labelled and 499 unlabelled examples.

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.workers import summary
+from benchmarks.speed.turns import summary
 from tfssl.data.experiment import Experiment
 from tfssl.data.source import Source
 from tfssl.runs.folder import RunFolder
@@ -18,7 +18,7 @@ from tfssl.training import build
 from tfssl.training.fit import Place, fit
 from tfssl.training.strategy import make_strategy
 
-# The steps of benchmarks.cases, as settings of a run on as many images as MNIST trains on.
+# The steps of benchmarks.speed.cases, as settings of a run on as many images as MNIST trains on.
 NUM_EXAMPLES, NUM_LABELLED = 50_000, 100
 CASES = {
     "m2_100_1000": ["model=m2", "m2.batch_size=1000"],

@@ -6,8 +6,8 @@ The number of classes is also tried with the enumeration kept to 10 classes.
 import dataclasses
 import time
 
-from benchmarks import cases, ours
-from benchmarks.workers import summary
+from benchmarks.speed import cases, ours
+from benchmarks.speed.turns import summary
 
 BASE = cases.CASES["m2_100_100"]
 TOP_CLASSES = 10

@@ -1,6 +1,6 @@
 """Memory of a `fit` on as many images as MNIST has: its peak, and whether it grows with the epochs.
 
-Run in a process of its own: `python -m benchmarks.memory [--tiny]` prints the result as JSON.
+Run in a process of its own: `python -m benchmarks.speed.memory [--tiny]` prints the result as JSON.
 """
 
 import json
@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import psutil
 
-from benchmarks import fit
+from benchmarks.speed import fit
 from tfssl.settings import load_settings
 
 EPOCHS = 9
@@ -58,7 +58,7 @@ def measure(rounds, tiny):
     """The result of `run` in a new process; once is enough."""
     arguments = ["--tiny"] if tiny else []
     process = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", *arguments],
+        [sys.executable, "-m", "benchmarks.speed.memory", *arguments],
         check=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from benchmarks import cases
+from benchmarks.speed import cases
 from tfssl.models import M1, M2, LatentM2, objectives
 from tfssl.models.optimizers import FusedAdam
 

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.workers import summary
+from benchmarks.speed.turns import summary
 from tfssl.models import M2
 
 BATCHES = {1: 200, 100: 100, 10_000: 5}  # rows: calls in a round

@@ -6,7 +6,7 @@ small themselves, and run at a lower rate.
 
 import tensorflow as tf
 
-from benchmarks import cases
+from benchmarks.speed import cases
 
 
 def make(case, weights, data):

@@ -2,8 +2,8 @@
 
 import math
 
-from benchmarks import cases
-from benchmarks.workers import Worker, time_in_turns
+from benchmarks.speed import cases
+from benchmarks.speed.turns import Worker, time_in_turns
 
 TF_IMPLEMENTATIONS = (
     "tfssl",

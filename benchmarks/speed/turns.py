@@ -11,7 +11,7 @@ REST_SECONDS = 0.3
 
 
 class Worker:
-    """A `benchmarks.worker` process.
+    """A `benchmarks.speed.worker` process.
 
     Args:
       implementation: its name.
@@ -20,7 +20,7 @@ class Worker:
 
     def __init__(self, implementation, python):
         self.process = subprocess.Popen(
-            [python, "-m", "benchmarks.worker", implementation],
+            [python, "-m", "benchmarks.speed.worker", implementation],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

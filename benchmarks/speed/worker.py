@@ -8,7 +8,7 @@
   {"do": "quit"}               -> {"ok": true}, the process ends
 
 What goes wrong comes back as {"error": "..."}. Start one with
-`python -m benchmarks.worker IMPLEMENTATION`, in an environment that has that implementation.
+`python -m benchmarks.speed.worker IMPLEMENTATION`, in an environment that has that implementation.
 """
 
 import gc
@@ -20,16 +20,16 @@ import time
 import traceback
 from typing import Any
 
-from benchmarks import cases, gemm
+from benchmarks.speed import cases, gemm
 
 # Name -> module, options of its `make`, products of its library. Imported when asked for, since no
 # environment need have all the libraries.
 IMPLEMENTATIONS: dict[str, tuple] = {
-    "tfssl": ("benchmarks.ours", {}, gemm.tf_products),
-    "tfssl_top_1": ("benchmarks.ours", {"top_classes": 1}, gemm.tf_products),
-    "tfssl_top_2": ("benchmarks.ours", {"top_classes": 2}, gemm.tf_products),
-    "tfssl_bfloat16": ("benchmarks.ours", {"precision": "mixed_bfloat16"}, gemm.tf_products),
-    "products": ("benchmarks.products", {}, gemm.tf_products),
+    "tfssl": ("benchmarks.speed.ours", {}, gemm.tf_products),
+    "tfssl_top_1": ("benchmarks.speed.ours", {"top_classes": 1}, gemm.tf_products),
+    "tfssl_top_2": ("benchmarks.speed.ours", {"top_classes": 2}, gemm.tf_products),
+    "tfssl_bfloat16": ("benchmarks.speed.ours", {"precision": "mixed_bfloat16"}, gemm.tf_products),
+    "products": ("benchmarks.speed.products", {}, gemm.tf_products),
     "tf_tiled": ("benchmarks.peers.tf_tiled", {}, gemm.tf_products),
     "torch_tiled": ("benchmarks.peers.torch_tiled", {}, gemm.torch_products),
     "torch_compiled": ("benchmarks.peers.torch_tiled", {"compile": True}, gemm.torch_products),
@@ -106,5 +106,5 @@ def main(name):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in IMPLEMENTATIONS:
-        sys.exit(f"usage: python -m benchmarks.worker {{{','.join(IMPLEMENTATIONS)}}}")
+        sys.exit(f"usage: python -m benchmarks.speed.worker {{{','.join(IMPLEMENTATIONS)}}}")
     main(sys.argv[1])

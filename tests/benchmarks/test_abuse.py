@@ -1,8 +1,8 @@
-"""The whole command line under generated abuse: see benchmarks/abuse.py."""
+"""The whole command line under generated abuse: see benchmarks/robustness/abuse.py."""
 
 import pytest
 
-from benchmarks import abuse
+from benchmarks.robustness import abuse
 
 
 def test_every_bad_case_ends_with_a_message():

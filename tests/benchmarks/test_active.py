@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from benchmarks import active
+from benchmarks.quality import active
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_it_runs(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.active", "--seeds", "2", "--epochs", "1"]
+    command = [sys.executable, "-m", "benchmarks.quality.active", "--seeds", "2", "--epochs", "1"]
     command += ["--rounds", "1", "--classifier", "svm", "--output", tmp_path]
     result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     for seed in (0, 1):

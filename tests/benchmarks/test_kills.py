@@ -1,4 +1,4 @@
-"""Killed processes: see benchmarks/kills.py, which kills many more."""
+"""Killed processes: see benchmarks/robustness/kills.py, which kills many more."""
 
 import json
 import subprocess
@@ -9,7 +9,15 @@ import pytest
 
 def kill(tmp_path, kind, kills):
     output = tmp_path / "kills.json"
-    command = [sys.executable, "-m", "benchmarks.kills", "--only", kind, "--kills", str(kills)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.robustness.kills",
+        "--only",
+        kind,
+        "--kills",
+        str(kills),
+    ]
     subprocess.run(
         [*command, "--output", str(output)], check=True, capture_output=True, timeout=600
     )

@@ -1,4 +1,4 @@
-"""Every benchmark still runs, in tiny sizes; no time is looked at."""
+"""Every timing still runs, in tiny sizes; no time is looked at."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import calibration, cases, cost, ours, run, steps
 from benchmarks.peers import tf_tiled
+from benchmarks.speed import cases, cost, ours, steps
+from benchmarks.speed.__main__ import PARTS, main
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("part", run.PARTS)
+@pytest.mark.parametrize("part", PARTS)
 def test_a_part_runs(part, tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)  # workers are modules of it
     arguments = ["--tiny", "--only", part, "--output", str(tmp_path)]
-    run.main([*arguments, "--peers-python", str(tmp_path / "none")])
+    main([*arguments, "--peers-python", str(tmp_path / "none")])
     written = json.loads((tmp_path / f"{part}.json").read_text())
     assert written["result"]
     assert written["machine"]["versions"]["tensorflow"]
@@ -66,28 +67,3 @@ def test_useful_flops_of_one_matrix_product():
     case = cases.Case("one", "m1", 7, (5,), 3, "bernoulli", 0, 10)
     products = 2 * (7 * 5) + 3 * (5 * 6) + 3 * (3 * 5) + 3 * (5 * 7)
     np.testing.assert_equal(cases.useful_flops(case), 2 * 10 * products)
-
-
-def test_comparison_of_a_device_with_keras():
-    from benchmarks.device_worker import comparison
-
-    expected = np.array([[0.6, 0.4, 0.0], [0.45, 0.0, 0.55], [0.0, 1.0, 0.0]])
-    found = np.array([[0.6, 0.4, 0.0], [0.51, 0.0, 0.49], [0.0, 0.9, 0.1]])
-    result = comparison(found, expected, np.array([0, 2, 0]))
-    assert result["error"] == pytest.approx(2 / 3)
-    assert result["labels_changed"] == 1
-    assert result["changed_lead"] == pytest.approx(0.1)
-    assert result["largest_difference"] == pytest.approx(0.1)
-    assert result["mean_difference"] == pytest.approx((0.0 + 0.06 + 0.1) / 3)
-
-
-@pytest.mark.parametrize("model", calibration.METHODS)
-def test_calibration_is_measured_on_test_points(model, tmp_path):
-    tiny = ("m1.epochs=2", "m2.epochs=2", "m1.hidden_units=[10]", "m2.hidden_units=[10]")
-    result = calibration.measure(tmp_path / "run", model, 3, (*tiny, "data.num_test=300"))
-    stored = json.loads((tmp_path / "run" / "metrics.json").read_text())["test"]
-    assert result["before"] == {key: stored[key] for key in result["before"]}
-    assert result["after"]["error"] == result["before"]["error"]
-    assert result["after"]["log_loss"] != result["before"]["log_loss"]
-    fitted_on = {"m1": ("labelled", 50), "m2": ("validation", 200)}
-    assert (result["calibration"]["fitted_on"], result["calibration"]["points"]) == fitted_on[model]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks import truncation
+from benchmarks.quality import truncation
 
 
 @pytest.mark.parametrize("name", ["mnist", "triples"])

@@ -12,7 +12,7 @@ import urllib.request
 import numpy as np
 import pytest
 
-from benchmarks import serving
+from benchmarks.shipping import serving
 
 LIMIT = 2**20
 

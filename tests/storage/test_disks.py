@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.abuse import call
+from benchmarks.robustness.abuse import call
 from tfssl.runs.folder import read_json
 from tfssl.runs.trained import TrainedRun
 

@@ -1,0 +1,1 @@
+"""Whether a method keeps what it promises: suggestions, calibration, truncation."""

@@ -1,0 +1,1 @@
+"""What kills and bad input do."""

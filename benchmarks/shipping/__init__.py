@@ -1,0 +1,1 @@
+"""Exported models: on devices and behind a server."""

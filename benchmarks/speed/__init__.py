@@ -1,0 +1,1 @@
+"""How long steps, training and predictions take, beside others: `python -m benchmarks.speed`."""
