@@ -19,7 +19,8 @@ import numpy as np
 from tfssl import classifiers
 from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
-from tfssl.results import calibration, comparison, suggestions
+from tfssl.results import comparison, suggestions
+from tfssl.runs import calibration
 from tfssl.runs.probabilities import entropy
 from tfssl.runs.temperature import scaled
 from tfssl.runs.trained import TrainedRun

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tfssl.results import calibration
+from tfssl.runs import calibration
 from tfssl.runs.opened import OpenedRun
 from tfssl.runs.probabilities import classification_metrics
 from tfssl.settings import dump_settings, load_settings

@@ -24,7 +24,7 @@ def open_subject(run):
 
 def ensure_calibrated(subject):
     """(the run's `Calibration` or None, why None): fitted and stored if that is quick."""
-    from tfssl.results import calibration
+    from tfssl.runs import calibration
 
     if subject.run.calibration is not None:
         return subject.run.calibration, None
@@ -53,7 +53,7 @@ def calibrate(
     Cross-fitting trains what has seen labels once per fold: of M1 only the classifier, of M1+M2 the
     M2. The temperature is stored in the run folder, for predict, report, suggest and export.
     """
-    from tfssl.results import calibration
+    from tfssl.runs import calibration
     from tfssl.runs.temperature import FILE
 
     subject = open_subject(run)

@@ -12,7 +12,7 @@ an input) and no compiled loops.
   analogies       x        -> x [B, K, ...], the style of the input in every class
   log_likelihood  x, noise -> bound [B], log_likelihood [B] in nats of what the model sees
 
-The probabilities are scaled by the run's temperature, if it has one, see `results.calibration`.
+The probabilities are scaled by the run's temperature, if it has one, see `runs.calibration`.
 
 M1 has no y: `decode` takes z, `generate` noise, and there are no analogies. M2 and the stack encode
 x as its most probable class; z is M2's z, the stack's z2. The noise of `generate` is [B, L], or for
@@ -118,7 +118,7 @@ class _Computations:
         raise NotImplementedError
 
     def probabilities(self, scores):
-        """p(y|x), or p_T(y|x) as in `results.calibration.scaled`, from its scores, float32."""
+        """p(y|x), or p_T(y|x) as in `runs.temperature.scaled`, from its scores, float32."""
         if self.calibration is not None:
             log_p = tf.maximum(tf.nn.log_softmax(scores), math.log(TINY))
             scores = log_p / self.calibration.temperature

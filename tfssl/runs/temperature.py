@@ -2,7 +2,7 @@
 
   p_T(y|x) = p(y|x)^(1/T) / sum_k p(k|x)^(1/T)
 
-T > 1 softens, T < 1 sharpens; the likeliest class stays. How T is fitted: `results.calibration`.
+T > 1 softens, T < 1 sharpens; the likeliest class stays. How T is fitted: `runs.calibration`.
 """
 
 from dataclasses import asdict, dataclass
