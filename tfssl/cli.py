@@ -9,7 +9,7 @@ import typer
 
 from tfssl.commands import data as own_data
 from tfssl.commands import demo, devices, paper, results, serving
-from tfssl.commands.common import RunArgument, SetOption, console, quiet_tensorflow
+from tfssl.commands.common import RunArgument, SetOption, console, quiet_tensorflow, say_calibration
 from tfssl.errors import InputError, expect
 from tfssl.settings import load_settings
 
@@ -71,6 +71,7 @@ def train(
         from tfssl.training.run import train
     run = train(settings, run_dir, resume, source, training_pictures)
     print_metrics(run.folder.read_json("metrics.json"))
+    say_calibration(run.folder)
     console.print(f"run folder: {run.folder.path}", soft_wrap=True)
     console.print(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard", soft_wrap=True)
 

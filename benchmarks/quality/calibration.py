@@ -2,8 +2,8 @@
 
   python -m benchmarks.quality.calibration
 
-trains a run per method and seed, fits its temperature without test points as `tfssl calibrate`
-does, and writes calibration error and log-loss before and after to docs/results/calibration.
+trains a run per method and seed, which fits its temperature without test points, and writes
+calibration error and log-loss before and after to docs/results/calibration.
 """
 
 import argparse
@@ -11,7 +11,6 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tfssl.runs import calibration
 from tfssl.runs.opened import OpenedRun
 from tfssl.runs.probabilities import classification_metrics
 from tfssl.settings import dump_settings, load_settings
@@ -28,7 +27,7 @@ def measure(folder, model, seed, overrides=()):
     settings = load_settings(None, [f"model={model}", *METHODS[model], *seeds, *overrides])
     train(settings, folder)
     subject = OpenedRun.open(folder)
-    fitted = calibration.calibrate(subject)
+    fitted = subject.run.calibration
     parts = subject.experiment.split
     raw = subject.run.probabilities(parts.x_test)
     return {

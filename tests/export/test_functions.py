@@ -1,5 +1,7 @@
 """What a run computes for a client, against the models' own methods."""
 
+import copy
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -49,7 +51,7 @@ def test_graphs_hold_plain_operations_and_any_batch(run):
 
 def test_classify_is_predict(run, digits):
     found = call(run, "classify", x=digits)
-    expected = run.probabilities(digits)
+    expected = run.calibrated_probabilities(digits)
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
     np.testing.assert_array_equal(found["label"], found["probabilities"].argmax(axis=1))
     names = [name.decode() for name in found["label_name"]]
@@ -60,6 +62,7 @@ def test_classify_is_predict(run, digits):
 
 @pytest.mark.parametrize("temperature", [0.2, 3.0, 1e3])
 def test_classify_is_calibrated_if_the_run_is(run, digits, temperature):
+    run = copy.copy(run)  # the other tests have it as it is
     raw, plain = run.probabilities(digits), call(run, "classify", x=digits)
     run.calibration = Calibration(temperature, "validation", 9)
     found = call(run, "classify", x=digits)
@@ -72,7 +75,7 @@ def test_classify_is_calibrated_if_the_run_is(run, digits, temperature):
 
 def test_votes_are_calibrated_too(trained, digits):
     """1-NN: a score of minus infinity is as likely as the smallest float32."""
-    run = trained("model=m1", "m1.classifier=knn")
+    run = copy.copy(trained("model=m1", "m1.classifier=knn"))
     raw = run.probabilities(digits)
     assert set(np.unique(raw)) == {0.0, 1.0}
     run.calibration = Calibration(30.0, "validation", 9)

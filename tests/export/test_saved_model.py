@@ -48,7 +48,7 @@ def test_any_batch_in_the_cpp_loader(version, trained, digits):
     model = {"m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
     card = json.loads((version.card / "card.json").read_text())
     (name,) = (k for k, v in model.items() if card["model"].startswith(f"{v}:"))
-    expected = trained(f"model={name}").probabilities(digits)
+    expected = trained(f"model={name}").calibrated_probabilities(digits)
     with SavedModelSession(version.path) as session:
         for rows in (1, 7, 30):
             found = session.run("serving_default", {"x": digits[:rows]})
@@ -127,18 +127,21 @@ def test_the_card_tells_data_errors_versions_and_hashes(version):
 
 
 def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digits, tmp_path, call):
-    run = shutil.copytree(run_folder("model=m1"), tmp_path / "run")
+    """Training calibrates this run; without its temperature it is as an older one."""
+    version, run = exported("model=m1"), run_folder("model=m1")
     np.savez(tmp_path / "new.npz", x=digits)
     predicted = tmp_path / "predicted.csv"
     options = ["--output", predicted, "--samples", 0]
     code, _, error = call("predict", run, tmp_path / "new.npz", *options)
     assert code == 0, error
     fitted = json.loads((run / "calibration.json").read_text())
-    version, _ = saved_model.export(run, tmp_path / "models", "tiny")
+    other = shutil.copytree(run, tmp_path / "run")
+    (other / "calibration.json").unlink()
+    uncalibrated, _ = saved_model.export(other, tmp_path / "models", "tiny")
 
     with SavedModelSession(version.path) as session:
         found = session.run("classify", {"x": digits})
-    with SavedModelSession(exported("model=m1").path) as session:
+    with SavedModelSession(uncalibrated.path) as session:
         plain = session.run("classify", {"x": digits})
     rows = list(csv.reader(predicted.read_text().splitlines()))
     assert rows[0][4] == "calibrated p(0)"
@@ -155,11 +158,10 @@ def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digit
     assert f"scaled by a temperature {fitted['temperature']:.3g}" in (
         version.card / "card.md"
     ).read_text(encoding="utf-8")
-    assert json.loads((exported("model=m1").card / "card.json").read_text())["calibration"] is None
+    assert json.loads((uncalibrated.card / "card.json").read_text())["calibration"] is None
     assert all(c.deviation <= 1e-5 for c in check.check_version(version, TrainedRun(run)))
-    (run / "calibration.json").unlink()
     with pytest.raises(InputError, match=r"must have the calibration.*run=None"):
-        check.check_version(version, TrainedRun(run))
+        check.check_version(version, TrainedRun(other))
 
 
 def test_the_next_version_is_chosen(tmp_path):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tfssl.runs.temperature import FILE
 from tfssl.settings import load_settings
 from tfssl.training.run import train
 
@@ -61,3 +62,14 @@ def table_run(tmp_path_factory):
     data = [f"data.name={folder / 'data.npz'}", "data.num_labelled=10", "data.num_test=0"]
     sizes = ["data.num_validation=20", "likelihood=gaussian"]
     return train_small(folder / "run", "model=m2", *data, *sizes)
+
+
+@pytest.fixture
+def copied_run(image_run, tmp_path):
+    """A run of its own, to be damaged; not calibrated, as older runs are."""
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for path in image_run.iterdir():
+        if path.is_file() and path.name != FILE:
+            (copy / path.name).write_bytes(path.read_bytes())
+    return copy

@@ -73,7 +73,7 @@ def predict(address, body, model="first", **options):
 
 @pytest.mark.parametrize(("name", "model"), [("first", "m1"), ("second", "m2")])
 def test_answers_are_those_of_the_run(server, trained, digits, name, model):
-    expected = trained(f"model={model}").probabilities(digits)
+    expected = trained(f"model={model}").calibrated_probabilities(digits)
     status, answer = predict(server, {"instances": digits.tolist()}, name)
     assert status == 200
     rows = answer["predictions"]

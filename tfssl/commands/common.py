@@ -42,6 +42,24 @@ def say(text):
     console.print(text, soft_wrap=True, markup=False, highlight=False)
 
 
+def say_calibration(folder, raw=False):
+    """A line on whether the probabilities of a run are calibrated.
+
+    Args:
+      folder: its `RunFolder`.
+      raw: whether the user wants them as they are.
+    """
+    from tfssl.runs.temperature import Calibration
+
+    fitted = Calibration.load(folder)
+    if raw:
+        say("not calibrated: --raw")
+    elif fitted is None:
+        say(f"not calibrated: run `tfssl calibrate {folder.path}`")
+    else:
+        say(f"calibrated: {fitted}")
+
+
 def progress_bar(title):
     """A function that wraps a list with a progress bar as it is walked."""
     from rich.progress import track

@@ -1,13 +1,19 @@
 """Commands for results to trust: calibrate, report, predict, suggest, compare."""
 
-import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from tfssl.commands.common import RunArgument, console, progress_bar, quiet_tensorflow, say
-from tfssl.errors import InputError, expect
+from tfssl.commands.common import (
+    RunArgument,
+    console,
+    progress_bar,
+    quiet_tensorflow,
+    say,
+    say_calibration,
+)
+from tfssl.errors import expect
 
 SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point for log p(x).")]
 
@@ -20,21 +26,6 @@ def open_subject(run):
     with quiet_tensorflow():
         from tfssl.runs.opened import OpenedRun
     return OpenedRun.open(run)
-
-
-def ensure_calibrated(subject):
-    """(the run's `Calibration` or None, why None): fitted and stored if that is quick."""
-    from tfssl.runs import calibration
-
-    if subject.run.calibration is not None:
-        return subject.run.calibration, None
-    obstacle = calibration.obstacle(subject)
-    if obstacle is not None:
-        return None, obstacle
-    fitted = calibration.calibrate(subject, progress=progress_bar("calibrating"))
-    with contextlib.suppress(OSError, InputError):  # a folder that may only be read serves too
-        fitted.save(subject.run.folder)
-    return fitted, None
 
 
 def calibrate(
@@ -50,16 +41,27 @@ def calibrate(
 ):
     """Fit the temperature of a run's probabilities, without test points.
 
-    Cross-fitting trains what has seen labels once per fold: of M1 only the classifier, of M1+M2 the
-    M2. The temperature is stored in the run folder, for predict, report, suggest and export.
+    Training does it where that is quick. Cross-fitting trains what has seen labels once per fold:
+    of M1 only the classifier, of M1+M2 the M2. The temperature is stored in the run folder, for
+    predict, report, suggest and export.
     """
+    subject = open_subject(run)
     from tfssl.runs import calibration
     from tfssl.runs.temperature import FILE
+    from tfssl.training.refit import refitting
 
-    subject = open_subject(run)
-    fitted = calibration.calibrate(subject, on, folds, progress_bar("calibrating"))
-    fitted.save(subject.run.folder)
-    say(f"{fitted}: {subject.run.folder / FILE}")
+    trained = subject.run
+    fitted = calibration.calibrate(
+        subject.experiment,
+        trained.model,
+        trained.classifier,
+        refitting,
+        on,
+        folds,
+        progress_bar("calibrating"),
+    )
+    fitted.save(trained.folder)
+    say(f"{fitted}: {trained.folder / FILE}")
 
 
 def report(
@@ -72,8 +74,7 @@ def report(
 ):
     """Write one HTML page on a run: error, calibration, curves, examples, settings.
 
-    The page needs no other file and no network. The run is calibrated first, if it is not yet and
-    that is quick.
+    The page needs no other file and no network.
     """
     path = run / "report.html" if output is None else output
     expect(
@@ -81,14 +82,12 @@ def report(
         f"{path} must be a file in a folder that exists",
     )
     subject = open_subject(run)
-    fitted, reason = ensure_calibrated(subject)
     from tfssl.results import report as module
     from tfssl.results.judged import Judged
 
-    judged = Judged.gather(
-        subject, fitted, reason, points, samples, progress_bar("scoring log p(x)")
-    )
+    judged = Judged.gather(subject, points, samples, progress_bar("scoring log p(x)"))
     module.write_report(path, judged)
+    say_calibration(subject.run.folder)
     say(f"report: {path}")
 
 
@@ -117,8 +116,8 @@ def predict(
     """Classify new inputs into a CSV file.
 
     Columns: id, label, confidence, entropy, log_likelihood (low where the input is unlike the
-    training data), and the probability of each class. The run is calibrated first, if it is not yet
-    and that is quick; the names of the columns say whether the probabilities are.
+    training data), and the probability of each class. They are calibrated if the run is; the names
+    of the columns say so.
     """
     from tfssl.data.new_inputs import read_new
     from tfssl.runs import predictions
@@ -132,20 +131,13 @@ def predict(
     x, names = read_new(inputs, schema)
     expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     trained = TrainedRun(run)
-    probabilities = trained.probabilities(x)
-    fitted, reason = None if raw else trained.calibration, "--raw"
-    if fitted is None and not raw:
-        try:
-            fitted, reason = ensure_calibrated(open_subject(run))
-        except InputError as error:  # to predict, the run's own data need not be there
-            reason = str(error)
-    probabilities = probabilities if fitted is None else fitted(probabilities)
+    probabilities = trained.probabilities(x) if raw else trained.calibrated_probabilities(x)
     scores = None
     if samples:
         seen = trained.preprocessing(x).numpy()
         progress = progress_bar("scoring log p(x)")
         scores = importance.log_likelihood(trained.model, seen, samples, progress=progress)
-    calibrated = fitted is not None
+    calibrated = trained.calibration is not None and not raw
     abstained = predictions.write_csv(
         output,
         probabilities,
@@ -155,7 +147,7 @@ def predict(
         log_likelihood=scores,
         abstain_below=abstain_below,
     )
-    say(f"calibrated: {fitted}" if calibrated else f"not calibrated: {reason}")
+    say_calibration(trained.folder, raw)
     if abstain_below:
         say(f"{abstained} of {len(x)} without a label: confidence below {abstain_below:g}")
     say(f"{len(x)} predictions: {output}")
@@ -179,11 +171,11 @@ def suggest(
     for path in (table, sheet):
         check_output(path)
     subject = open_subject(run)
-    fitted, _ = ensure_calibrated(subject)
     from tfssl.results import suggestions
 
-    chosen = suggestions.suggest(subject, fitted, n)
+    chosen = suggestions.suggest(subject, n)
     suggestions.write_csv(table, chosen)
+    say_calibration(subject.run.folder)
     say(f"{len(chosen)} points to label: {table}")
     if subject.experiment.source.image_shape is not None:
         suggestions.write_sheet(sheet, subject, chosen)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import RunArgument, console, quiet_tensorflow
+from tfssl.commands.common import RunArgument, console, quiet_tensorflow, say_calibration
 from tfssl.errors import expect
 
 FOLDER = Path("saved_models")
@@ -34,13 +34,11 @@ def export(
     """Write a run as the next version of a SavedModel for TF Serving, with its model card.
 
     It is checked as by check-export first; one that fails the check is not kept. The files for
-    devices are checked by LiteRT. The probabilities are calibrated if the run is: by calibrate, or
-    by report, predict or suggest where that is quick.
+    devices are checked by LiteRT. The probabilities are calibrated if the run is.
     """
     from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
     from tfssl.export.versions import check_name
     from tfssl.runs.folder import RunFolder
-    from tfssl.runs.temperature import Calibration
 
     check_name(run.resolve().name if name is None else name)
     quantisations = () if tflite is None else parse_quantisations(tflite)
@@ -52,8 +50,7 @@ def export(
     print_comparisons(comparisons)
     if quantisations:
         print_files(version.tflite)
-    fitted = Calibration.load(RunFolder(run))
-    console.print(f"calibrated: {fitted or 'no, see tfssl calibrate'}", highlight=False)
+    say_calibration(RunFolder(run))
     console.print(f"exported:   {version.path}", soft_wrap=True, highlight=False)
     console.print(f"model card: {version.card}/card.md", soft_wrap=True, highlight=False)
     console.print(

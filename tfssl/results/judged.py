@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfssl.models import importance
+from tfssl.runs.calibration import obstacle
 from tfssl.runs.opened import OpenedRun
 from tfssl.runs.temperature import Calibration
 
@@ -15,8 +16,7 @@ class Judged:
 
     Attributes:
       opened: the run with its data.
-      calibration: a `Calibration`, or None.
-      uncalibrated_because: why there is none.
+      calibration: the run's `Calibration`, or None.
       part: whose points these are: "test", or if there are none "validation" or "unlabelled".
       x: [N, ...] stored inputs.
       label: [N] integers, None for unlabelled points.
@@ -30,7 +30,6 @@ class Judged:
 
     opened: OpenedRun
     calibration: Calibration | None
-    uncalibrated_because: str | None
     part: str
     x: np.ndarray
     label: np.ndarray | None
@@ -42,18 +41,16 @@ class Judged:
     num_samples: int
 
     @classmethod
-    def gather(
-        cls, opened, calibration, uncalibrated_because, num_points, num_samples, progress=iter
-    ):
+    def gather(cls, opened, num_points, num_samples, progress=iter):
         """Run the model.
 
         Args:
-          opened, calibration, uncalibrated_because: as above.
+          opened: as above.
           num_points: how many points get a log-likelihood, drawn at random; all if there are fewer.
           num_samples: of z per point.
           progress: wraps the list of calls into TensorFlow as it is walked, twice.
         """
-        run, parts = opened.run, opened.experiment.split
+        run, parts, calibration = opened.run, opened.experiment.split, opened.run.calibration
         part, x, label = next(
             (candidate for candidate in _parts(parts) if len(candidate[1])),
             ("labelled", parts.x_labelled, parts.label),
@@ -70,7 +67,6 @@ class Judged:
         return cls(
             opened=opened,
             calibration=calibration,
-            uncalibrated_because=uncalibrated_because,
             part=part,
             x=x,
             label=label,
@@ -86,6 +82,11 @@ class Judged:
     def has_unseen_labels(self):
         """Whether the points have labels that the model was not fitted to."""
         return self.part in ("test", "validation")
+
+    @property
+    def uncalibrated_because(self):
+        """Why training fitted no temperature, of a run that has none."""
+        return obstacle(self.opened.experiment) or "none was fitted when it was trained"
 
     @property
     def flattered(self):

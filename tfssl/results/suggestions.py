@@ -98,12 +98,11 @@ def class_features(run, x, batch_size=1000):
     return np.concatenate(batches)
 
 
-def suggest(opened, calibration, count):
+def suggest(opened, count):
     """The points of a run to label next, a dictionary each: rank, row, file if it has one, ...
 
     Args:
-      opened: an `OpenedRun`.
-      calibration: a `Calibration`, or None for the classifier's own probabilities.
+      opened: an `OpenedRun`; its probabilities are calibrated if it is.
       count: how many.
     """
     run, parts = opened.run, opened.experiment.split
@@ -114,8 +113,7 @@ def suggest(opened, calibration, count):
         hint="Add some to its data, and train again.",
         unlabelled=0,
     )
-    probabilities = run.probabilities(parts.x_unlabelled)
-    probabilities = probabilities if calibration is None else calibration(probabilities)
+    probabilities = run.calibrated_probabilities(parts.x_unlabelled)
     uncertainty = entropy(probabilities)
     chosen, gains = choose(
         class_features(run, parts.x_unlabelled),
@@ -124,18 +122,21 @@ def suggest(opened, calibration, count):
         count,
         run.settings.seed,
     )
-    return [
-        {
-            "rank": rank,
-            "row": (row := int(parts.rows["unlabelled"][i])),
-            **({} if files is None else {"file": files[row]}),
-            "likeliest": run.class_names[int(probabilities[i].argmax())],
-            "confidence": float(probabilities[i].max()),
-            "entropy": float(uncertainty[i]),
-            "gain": float(gain),
-        }
-        for rank, (i, gain) in enumerate(zip(chosen, gains, strict=True), start=1)
-    ]
+    found: list[dict] = []
+    for i, gain in zip(chosen, gains, strict=True):
+        row = int(parts.rows["unlabelled"][i])
+        found.append(
+            {
+                "rank": len(found) + 1,
+                "row": row,
+                **({} if files is None else {"file": files[row]}),
+                "likeliest": run.class_names[int(probabilities[i].argmax())],
+                "confidence": float(probabilities[i].max()),
+                "entropy": float(uncertainty[i]),
+                "gain": float(gain),
+            }
+        )
+    return found
 
 
 def write_csv(path, suggestions):

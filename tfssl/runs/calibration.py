@@ -16,8 +16,11 @@ import numpy as np
 from scipy import optimize, special
 
 from tfssl.errors import expect
+from tfssl.runs.predicting import class_probabilities
 from tfssl.runs.temperature import SHARPEST, SOFTEST, Calibration, log_scores
-from tfssl.training.refit import refitted
+
+# Of M1's classifier, fitted five times more: up to here that is short beside training M1.
+MOST_TO_CROSS_FIT = 5_000
 
 
 def smoothed_log_loss(probabilities, label, temperature):
@@ -48,23 +51,31 @@ def fit_temperature(probabilities, label):
     return math.exp(result.x)
 
 
-def obstacle(opened):
-    """Why a run is not calibrated unasked, or None if it is done quickly."""
-    parts = opened.experiment.split
+def obstacle(experiment):
+    """Why training does not fit a temperature, or None if it does, because that is quick."""
+    model, parts = experiment.settings.model, experiment.split
     if len(parts.x_validation):
         return None
-    if opened.run.settings.model != "m1":
+    if model != "m1":
         return "there are no validation points, and to cross-fit M2 it is trained several times"
     if _fewest(parts.label) < 2:
         return "there are no validation points, and a class has one label only"
+    transductive = experiment.settings.m1.classifier == "tsvm"
+    points = len(parts.label) + transductive * len(parts.x_unlabelled)
+    if points > MOST_TO_CROSS_FIT:
+        return f"there are no validation points, and to cross-fit {points} points takes long"
     return None
 
 
-def calibrate(opened, on="auto", folds=5, progress=iter):
-    """Fit the temperature of a run; nothing is written.
+def calibrate(experiment, model, classifier, refitting, on="auto", folds=5, progress=iter):
+    """Fit the temperature of a trained model; nothing is written.
 
     Args:
-      opened: an `OpenedRun`.
+      experiment: the `Experiment` that it was trained on.
+      model: M1, M2 or StackedM1M2.
+      classifier: the fitted classifier on M1's features, None of the other models.
+      refitting: (experiment, model) -> the `fit_and_predict` of `cross_fitted`: as
+        `tfssl.training.refit` trains, what training itself knows and this room does not.
       on: "validation", "labelled", or "auto" for validation points if there are any.
       folds: of the cross-fitting on labelled points; fewer where a class has fewer labels.
       progress: wraps the list of folds as it is walked.
@@ -72,17 +83,20 @@ def calibrate(opened, on="auto", folds=5, progress=iter):
     Returns:
       calibration: a `Calibration`.
     """
-    run, parts = opened.run, opened.experiment.split
+    parts = experiment.split
     if on == "auto":
         on = "validation" if len(parts.x_validation) else "labelled"
     if on == "validation":
         expect(
             len(parts.x_validation) > 0,
-            f"{run.folder.path} must have validation points to be calibrated on",
+            "the run must have validation points to be calibrated on",
             hint="Use --on labelled, or train with data.num_validation.",
             validation_points=0,
         )
-        outputs, label = run.probabilities(parts.x_validation), parts.label_validation
+        outputs = class_probabilities(
+            model, classifier, experiment.preprocessing, parts.x_validation
+        )
+        label = parts.label_validation
         return Calibration(fit_temperature(outputs, label), on, len(label))
     fewest = _fewest(parts.label)
     expect(
@@ -91,13 +105,13 @@ def calibrate(opened, on="auto", folds=5, progress=iter):
         hint="Label more, or train with data.num_validation.",
         fewest=fewest,
     )
-    folds, num_classes = min(folds, fewest), len(run.class_names)
+    folds = min(folds, fewest)
     outputs = cross_fitted(
-        lambda kept, held_out: refitted(opened, kept, held_out),
+        refitting(experiment, model),
         parts.label,
-        num_classes,
+        experiment.source.num_classes,
         folds,
-        run.settings.seed,
+        experiment.settings.seed,
         progress,
     )
     return Calibration(fit_temperature(outputs, parts.label), on, len(parts.label), folds)

@@ -10,7 +10,7 @@
   history.json        every epoch's losses, by stage
   metrics.json        validation and test error, bounds
   likelihood.json     the latest estimate of log p(x), if there is one
-  calibration.json    the temperature of the probabilities, once it is fitted
+  calibration.json    the temperature of the probabilities, if one was fitted
   report.html         the latest report, if there is one
   m1/, m2/            checkpoints of the stages while they train
   tensorboard/        logs

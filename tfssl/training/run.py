@@ -8,11 +8,13 @@ import tensorflow as tf
 from tfssl.classifiers.files import save_classifier
 from tfssl.data.experiment import Experiment
 from tfssl.errors import InputError
+from tfssl.runs import calibration
 from tfssl.runs.evaluation import evaluate_experiment, evaluate_selected
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.trained import TrainedRun
 from tfssl.storage.files import write_json
 from tfssl.training.fit import Place
+from tfssl.training.refit import refitting
 from tfssl.training.reuse import reuse_m1
 from tfssl.training.sequence import fit_experiment
 from tfssl.training.strategy import check_batch_sizes, make_strategy
@@ -83,6 +85,8 @@ def _run(experiment, place, m1):
     if m2 is not None and m2.selected.epoch is not None:
         metrics["selected"] = evaluate_selected(experiment, model, m2.selected)
     write_json(folder / "metrics.json", metrics)
+    if calibration.obstacle(experiment) is None:
+        calibration.calibrate(experiment, model, classifier, refitting).save(folder)
     # The last file: a run without it goes on from its checkpoints and writes the others again.
     seconds = {name: f.seconds for name, f in trained.fitted.items()}
     folder.write_status("finished", experiment.settings.seed, seconds, model)

@@ -58,7 +58,7 @@ def fit_experiment(experiment, place, m1=None):
         run(stage, stack)
         return Trained(stack.without_optimizer(), None, fitted)
     m1 = m1.without_optimizer()
-    return Trained(m1, classifier_on(m1, experiment), fitted)
+    return Trained(m1, classifier_on(features_of(m1, experiment), experiment), fitted)
 
 
 def fit_m1(experiment, place):
@@ -68,15 +68,21 @@ def fit_m1(experiment, place):
     return stage.network.without_optimizer()
 
 
-def classifier_on(m1, experiment):
-    """The classifier of `settings.m1`, fitted to the means of M1's latents."""
-    settings, parts = experiment.settings, experiment.split
-    classifier = make_classifier(settings.m1.classifier, settings.seed)
-    features, unlabelled_features = (
+def features_of(m1, experiment):
+    """Means of M1's latents, of the labelled and of the unlabelled points: [N_l, F], [N_u, F]."""
+    labelled, unlabelled = (
         in_batches(lambda x: m1.latents(experiment.preprocessing(x)), x)
-        for x in (parts.x_labelled, parts.x_unlabelled)
+        for x in (experiment.split.x_labelled, experiment.split.x_unlabelled)
     )
-    return fit_classifier(classifier, features, parts.label, unlabelled_features)
+    return labelled, unlabelled
+
+
+def classifier_on(features, experiment):
+    """The classifier of `settings.m1`, fitted to the `features_of` the points."""
+    settings = experiment.settings
+    classifier = make_classifier(settings.m1.classifier, settings.seed)
+    labelled, unlabelled = features
+    return fit_classifier(classifier, labelled, experiment.split.label, unlabelled)
 
 
 def drawing(stage, experiment, whole, draw):
