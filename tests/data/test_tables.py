@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfssl.data import tables
+from tfssl.data.columns import feature_names
 from tfssl.data.loading import load_source
 from tfssl.data.new_inputs import read_new
+from tfssl.data.splits import split
 from tfssl.errors import InputError
 
 TABLE = """age,colour,size,species
@@ -42,7 +43,7 @@ def test_columns_become_features(path):
     np.testing.assert_array_equal(source.label, [0, 1, -1, 0])
     assert source.class_names == ("cat", "dog")
     assert (source.name, source.levels, source.image_shape) == ("animals", None, None)
-    names = tables.feature_names(source.schema)
+    names = feature_names(source.schema)
     assert names == ["age", "age missing", "colour=blue", "colour=red", "size"]
 
 
@@ -57,6 +58,52 @@ def test_parquet_gives_what_csv_gives(path):
     source = load_source(str(path.with_suffix(".parquet")), label="species")
     np.testing.assert_array_equal(source.x, EXPECTED)
     assert source.schema == load_source(str(path), label="species").schema
+
+
+def held_out_and_training(tmp_path, held_out):
+    """A table of 40 rows with the row `held_out` (age, colour, size) in the test set, split."""
+    plain = [f"{i},{('red', 'blue')[i % 2]},1,{'ab'[i % 2]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,colour,size,label", *plain]) + "\n")
+    (row, *_) = split(load_source(str(tmp_path / "t.csv")), 10, 0, 5, seed=0).rows["test"]
+    plain[row] = f"{held_out},{'ab'[row % 2]}"
+    (tmp_path / "t.csv").write_text("\n".join(["age,colour,size,label", *plain]) + "\n")
+    parts = split(load_source(str(tmp_path / "t.csv")), 10, 0, 5, seed=0)
+    assert parts.rows["test"][0] == row
+    return parts
+
+
+def test_rows_that_are_held_out_do_not_shape_the_features(tmp_path):
+    parts = held_out_and_training(tmp_path, ",green,")
+    assert feature_names(parts.source.schema) == ["age", "colour=blue", "colour=red", "size"]
+    mean = parts.source.schema["columns"][0]["mean"]
+    assert mean == pytest.approx(parts.x_train[:, 0].mean(), rel=1e-12)
+    np.testing.assert_array_equal(parts.x_test[0], [mean, 0, 0, 1])  # green was never seen
+    far = held_out_and_training(tmp_path, "1e9,green,7")
+    np.testing.assert_array_equal(far.x_train, parts.x_train)
+    np.testing.assert_array_equal(far.x_test[0], [1e9, 0, 0, 7])
+
+
+def test_a_column_that_only_held_out_rows_fill_is_left_out(tmp_path):
+    rows = [f"{i},,{'ab'[i % 2]}" for i in range(40)]
+    table = tmp_path / "t.csv"
+    table.write_text("\n".join(["age,size,label", *rows]) + "\n")
+    (row, *_) = split(load_source(str(table)), 10, 0, 5, seed=0).rows["test"]
+    rows[row] = f"{row},3,{'ab'[row % 2]}"
+    table.write_text("\n".join(["age,size,label", *rows]) + "\n")
+    parts = split(load_source(str(table)), 10, 0, 5, seed=0)
+    assert feature_names(parts.source.schema) == ["age"]
+    np.testing.assert_array_equal(parts.x_test[0], [row])
+
+
+def test_a_schema_of_before_reads_a_table_alike_whatever_the_split(tmp_path):
+    parts = held_out_and_training(tmp_path, ",green,")
+    other = split(load_source(str(tmp_path / "t.csv")), 10, 0, 5, 1, schema=parts.source.schema)
+    np.testing.assert_array_equal(other.source.x, parts.source.x)
+    assert other.source.schema == parts.source.schema
+    path = tmp_path / "t.csv"
+    path.write_text(path.read_text().replace(",1,", ",one,"))
+    with pytest.raises(InputError, match="the column `size` must be numbers, as where the model"):
+        split(load_source(str(path)), 10, 0, 5, seed=0, schema=parts.source.schema)
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
@@ -97,7 +144,7 @@ def test_codes_are_categories_though_python_reads_them_as_numbers(codes, tmp_pat
     rows = [f"{code},{label}" for code, label in zip(codes, "ab", strict=True)]
     (tmp_path / "t.csv").write_text("\n".join(["code,label", *rows]) + "\n", encoding="utf-8")
     source = load_source(str(tmp_path / "t.csv"))
-    assert tables.feature_names(source.schema) == [f"code={code}" for code in codes]
+    assert feature_names(source.schema) == [f"code={code}" for code in codes]
     np.testing.assert_array_equal(source.x, np.eye(2))
 
 

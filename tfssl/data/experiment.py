@@ -22,24 +22,26 @@ class Experiment:
     preprocessing: Preprocessing
 
     @classmethod
-    def prepare(cls, settings, source=None, preprocessing=None):
+    def prepare(cls, settings, source=None, preprocessing=None, schema=None):
         """Load, split and check the data; nothing is written.
 
         Args:
           settings: `Settings`.
           source: a `Source` to use instead of the one the settings name.
           preprocessing: a `Preprocessing` to use instead of fitting one to the training inputs.
+          schema: the `Source.schema` to read a table by instead of fitting one to training rows.
         """
         data = settings.data
-        source = source or load_source(**dict(data))
         parts = split(
-            source,
+            source or load_source(**dict(data)),
             data.num_labelled,
             data.num_validation,
             data.num_test,
             data.split_seed,
             data.validation_seed,
+            schema,
         )
+        source = parts.source
         _check_shift(data.max_shift, source)
         x_train = parts.x_train
         preprocessing = preprocessing or Preprocessing.fit(

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tfssl.data.columns import feature_names
 from tfssl.data.recommended import kind_of
 from tfssl.data.source import NO_LABEL
-from tfssl.data.tables import feature_names
 
 CHUNK = 1000
 # Rows that are looked at for features that hardly vary, and the share that must be equal.

@@ -89,8 +89,9 @@ def check_options(kind, given, *known):
 def _from_path(path, given, memory_limit_mb):
     """The user's own files; `given` are the settings on how to read them."""
     from tfssl.data import images, npy_folder, records, tables
+    from tfssl.data.table_files import SUFFIXES, table_file
 
-    known = path.suffix in (*tables.SUFFIXES, *records.SUFFIXES)
+    known = path.suffix in (*SUFFIXES, *records.SUFFIXES)
     expect(
         path.exists() and (known or path.is_dir()),
         f"the data set must be one of {', '.join(['digits', *TFDS_NAMES])}, tfds:NAME, or the path "
@@ -98,7 +99,7 @@ def _from_path(path, given, memory_limit_mb):
         name=str(path),
         exists=path.exists(),
     )
-    if path.suffix in tables.SUFFIXES or (path.is_dir() and tables.table_file(path, "train")):
+    if path.suffix in SUFFIXES or (path.is_dir() and table_file(path, "train")):
         check_options("a table", given, "label", "drop")
         return tables.load(path, **given)
     if records.record_files(path):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.data import images, records, tables
+from tfssl.data import images, records, table_files, tables
 from tfssl.data.npz import read_inputs
 from tfssl.errors import InputError, expect
 
@@ -24,7 +24,7 @@ def read_new(path, schema=None):
     expect(path.exists(), f"the input {path} must exist")
     suffix, trained_on = path.suffix.lower(), "arrays" if schema is None else schema.get("format")
     try:
-        if trained_on == "table" and suffix in tables.SUFFIXES:
+        if trained_on == "table" and suffix in table_files.SUFFIXES:
             return tables.read_new(path, schema)
         if trained_on != "table" and suffix in records.SUFFIXES:
             return records.read_new(path, schema)

@@ -1,6 +1,7 @@
 """A data set: its points, their labels, and what is known of how they were read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class Source:
         that are not images.
       schema: how files were read, plain data by which new ones are read alike, see `new_inputs`;
         None for arrays, which are taken as they are.
+      table: the `Table` whose columns became x and x_test, None for data that is no table.
       files, files_test: the names of the files that the inputs were read from, below the data set's
         folder; None if they have none of their own.
     """
@@ -36,6 +38,7 @@ class Source:
     class_names: tuple[str, ...]
     levels: int | None
     schema: dict | None = None
+    table: Any = None
     files: tuple[str, ...] | None = None
     files_test: tuple[str, ...] | None = None
 
@@ -49,6 +52,19 @@ class Source:
         shape = self.x.shape[1:]
         pictorial = len(shape) == 2 or (len(shape) == 3 and shape[2] in (1, 3))
         return shape if self.levels is not None and pictorial else None
+
+    def shaped_by(self, rows, schema=None):
+        """The same with features of a table as training rows decide them; other data is as it is.
+
+        Args:
+          rows: [n] row numbers of the training points.
+          schema: the `Source.schema` that such rows have decided before, to be used instead.
+        """
+        if self.table is None:
+            return self
+        schema = schema or self.table.schema(rows)
+        x, x_test = self.table.features(schema)
+        return replace(self, x=x, x_test=x_test, schema=schema)
 
 
 def check_classes(names, where, rule):

@@ -8,17 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfssl.data.on_disk import joined, take
-from tfssl.data.source import NO_LABEL
+from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
 
 
 @dataclass(frozen=True)
 class Split:
-    """The parts of a data set; `rows` gives their row numbers in the source, for the record.
+    """The parts of a data set.
 
-    Inputs are arrays, or `Rows` of a source that stays on disk.
+    Inputs are arrays, or `Rows` of a source that stays on disk. `rows` gives their row numbers in
+    the source, for the record. A table's features, here and in `source`, are as the labelled and
+    unlabelled rows decide them.
     """
 
+    source: Source
     x_labelled: np.ndarray
     label: np.ndarray
     x_unlabelled: np.ndarray
@@ -34,8 +37,8 @@ class Split:
         return joined(self.x_labelled, self.x_unlabelled)
 
 
-def split(source, num_labelled, num_validation, num_test, seed, validation_seed=None):
-    """Split a source.
+def split(source, num_labelled, num_validation, num_test, seed, validation_seed=None, schema=None):
+    """Split a source: first its rows, by their labels alone, then what they decide.
 
     Test points are the source's own, or `num_test` drawn at random from its labelled points if it
     has none. Then validation points are drawn at random, then the labelled points, the same number
@@ -50,6 +53,7 @@ def split(source, num_labelled, num_validation, num_test, seed, validation_seed=
       seed: seed of the split.
       validation_seed: seed of the choice of test and validation points, if it is not to change
         with `seed`: such splits differ in their labels only, and can share an M1.
+      schema: as in `Source.shaped_by`.
     """
     rng = np.random.default_rng(seed if validation_seed is None else validation_seed)
     has_label = rng.permutation(np.flatnonzero(source.label != NO_LABEL))
@@ -75,11 +79,13 @@ def split(source, num_labelled, num_validation, num_test, seed, validation_seed=
     _check_every_class(source.label[labelled], source.class_names)
     held_out = np.concatenate([test, validation, labelled])
     unlabelled = rng.permutation(np.setdiff1d(np.arange(len(source.x)), held_out))
+    source = source.shaped_by(np.concatenate([labelled, unlabelled]), schema)
     x_test, label_test = source.x, source.label
     if own_test:
         x_test, label_test = source.x_test, source.label_test
         test = np.flatnonzero(label_test != NO_LABEL)
     return Split(
+        source=source,
         x_labelled=take(source.x, labelled),
         label=source.label[labelled],
         x_unlabelled=take(source.x, unlabelled),

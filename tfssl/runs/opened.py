@@ -29,7 +29,9 @@ class OpenedRun:
 
 def experiment_of(run):
     """The `Experiment` of a `TrainedRun`; `InputError` if the data are no longer the same."""
-    experiment = Experiment.prepare(run.settings, preprocessing=run.preprocessing)
+    experiment = Experiment.prepare(
+        run.settings, preprocessing=run.preprocessing, schema=run.folder.schema()
+    )
     expect(
         experiment.source.class_names == run.class_names,
         f"the data must have the classes that {run.folder.path} was trained on",

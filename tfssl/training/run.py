@@ -32,17 +32,17 @@ def train(settings, run_dir, resume=False, source=None, draw=None):
       draw: what to draw for TensorBoard while it trains, as `Place` has it: `training_pictures` of
         `tfssl.pictures.of_model`, or nothing.
     """
-    preprocessing, m1_run = None, None
+    preprocessing, schema, m1_run = None, None, None
     if resume:
         folder = RunFolder.open(run_dir)
         folder.check_settings(settings)
         if folder.is_finished:
             return TrainedRun(folder.path)
-        preprocessing = folder.preprocessing()
+        preprocessing, schema = folder.preprocessing(), folder.schema()
     if settings.m1.run is not None:
         m1_run = TrainedRun(settings.m1.run)
-        preprocessing = m1_run.preprocessing
-    experiment = Experiment.prepare(settings, source, preprocessing)
+        preprocessing, schema = m1_run.preprocessing, m1_run.folder.schema()
+    experiment = Experiment.prepare(settings, source, preprocessing, schema)
     strategy = make_strategy(settings.device.strategy)
     check_batch_sizes(settings, strategy)
     m1 = None if m1_run is None else reuse_m1(m1_run, experiment)
