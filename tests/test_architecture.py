@@ -61,25 +61,25 @@ def modules(package):
 
 
 def imports(path, known):
-    """The modules of ours that a file names in imports, late ones too, or as a whole string."""
+    """The modules that a file names in imports, late ones too; as a whole string, if it is ours."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: say the whole name, not where it is from here"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in known else node.module for name in names]
-        elif isinstance(node, ast.Constant) and "." in str(node.value):
-            names = [node.value]  # for `importlib.import_module` or `python -m`
-        else:
-            continue
-        yield from (name for name in names if name in known)
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            yield from (name if name in known else node.module for name in names)
+        elif isinstance(node, ast.Constant) and "." in str(node.value) and node.value in known:
+            yield node.value  # for `importlib.import_module` or `python -m`
 
 
-def graph(package):
-    """{module: the modules of ours that it imports}."""
+def graph(package, files=None):
+    """{module: the modules of the package that it imports}, of its own or of other files."""
     known = modules(package)
-    return {name: {n for n in imports(path, known) if n != name} for name, path in known.items()}
+    return {
+        name: {n for n in imports(path, known) if n.split(".")[0] == package.name and n != name}
+        for name, path in (files or known).items()
+    }
 
 
 def room(module):
@@ -96,6 +96,11 @@ def forbidden(found, doors):
     return sorted(wrong)
 
 
+def missing(found, known):
+    """["a imports b"], for modules b that are not there."""
+    return sorted(f"{a} imports {b}" for a, names in found.items() for b in names if b not in known)
+
+
 def cycle(found):
     """Modules that import one another in a ring, the first one again at the end; else None."""
     try:
@@ -109,6 +114,11 @@ def test_imports_go_through_the_doors_alone():
     found = graph(PACKAGE)
     assert sum(map(len, found.values())) > 200
     assert set(forbidden(found, DOORS)) <= PENDING
+
+
+@pytest.mark.parametrize("folder", ["tfssl", "benchmarks", "pipelines", "tests"])
+def test_every_import_names_a_module(folder):
+    assert missing(graph(PACKAGE, modules(PACKAGE.parent / folder)), modules(PACKAGE)) == []
 
 
 def test_no_door_leads_back():
@@ -180,6 +190,11 @@ def test_imports_within_a_room_and_through_a_door_are_not_refused(made_up):
     assert forbidden(found, {"data": [], "runs": ["data"], "__init__": []}) == []
     assert forbidden(found, {"data": [], "__init__": []})[-1] == "house.runs.opened is in no room"
     assert cycle(found) is None
+
+
+def test_an_import_of_what_is_not_there_is_refused(made_up):
+    found = made_up(runs_folder="def late():\n    from house.data.sources import load")
+    assert missing(found, found) == ["house.runs.folder imports house.data.sources"]
 
 
 def test_import_and_help_do_not_load_tensorflow():
