@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tfssl import TrainedRun
 from tfssl.data.new_inputs import read_new
-from tfssl.runs.predictions import check_output, write_csv
+from tfssl.runs.predictions_csv import check_output, write_csv
 
 if __name__ == "__main__":
     run_dir, inputs, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])

@@ -21,7 +21,7 @@ from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
 from tfssl.results import comparison, suggestions
 from tfssl.runs import calibration
-from tfssl.runs.probabilities import entropy
+from tfssl.runs.metrics import entropy
 from tfssl.runs.temperature import scaled
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes

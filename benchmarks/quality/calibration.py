@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
+from tfssl.runs.metrics import classification_metrics
 from tfssl.runs.opened import OpenedRun
-from tfssl.runs.probabilities import classification_metrics
 from tfssl.settings import dump_settings, load_settings
 from tfssl.storage.files import write_json
 from tfssl.training.run import train

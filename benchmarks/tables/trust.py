@@ -5,8 +5,10 @@ import json
 import numpy as np
 
 from benchmarks.tables.layout import markdown
-from tfssl.paper import study
+from tfssl.paper import baselines
 from tfssl.paper.jobs import read_result
+from tfssl.paper.study import summarise
+from tfssl.settings.method_names import CLASSIFIERS
 
 ABUSE = {
     "bad_data": "data files",
@@ -20,9 +22,15 @@ ABUSE = {
 
 
 def errors_table(folder):
-    """A study: mean test errors of the methods."""
-    results = [read_result(file) for file in sorted(folder.glob("*.json"))]
-    return study.markdown(study.in_table_order(results))
+    """A study: mean test errors of the methods, baselines first, then M1, M2 and the stack."""
+    order = [*baselines.NAMES.values(), *(f"M1+{c}" for c in CLASSIFIERS.values()), "M2", "M1+M2"]
+    results = [read_result(file) for file in folder.glob("*.json")]
+    results.sort(key=lambda result: (order.index(result["method"]), result["split"]))
+    rows = []
+    for method, error, half_width, splits, seconds in summarise(results):
+        mean = f"{100 * error:.2f}" + (f" ± {100 * half_width:.2f}" if splits > 1 else "")
+        rows.append([method, mean, str(splits), f"{seconds:.0f}"])
+    return markdown(["method", "test error %", "splits", "seconds"], rows)
 
 
 def active_table(path):

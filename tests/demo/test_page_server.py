@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tfssl.demo.server import STATIC, PageServer
+from tfssl.demo.page_server import STATIC, PageServer
 from tfssl.errors import InputError
 
 
@@ -80,7 +80,7 @@ def test_the_page_is_the_one_of_the_package(server):
         "/litert/core/../../secret.txt",
         "/models/../../../../../../etc/passwd",
         "//etc/passwd",
-        "/../server.py",
+        "/../page_server.py",
         "/models/%00",
         "/models/demo.json%00.html/",
         "/models/",

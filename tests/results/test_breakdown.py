@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from tfssl.results import measures
-from tfssl.runs.probabilities import calibration_error, entropy, reliability
+from tfssl.results import breakdown
+from tfssl.runs.metrics import calibration_error, entropy, reliability
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_reliability_adds_up_to_the_calibration_error(outputs):
 
 def test_the_coverage_curve_is_the_error_of_what_is_answered(outputs):
     probabilities, label = outputs
-    curve = measures.coverage_curve(probabilities, label)
+    curve = breakdown.coverage_curve(probabilities, label)
     confidence, wrong = probabilities.max(axis=1), probabilities.argmax(axis=1) != label
     assert len(curve.threshold) == len(np.unique(confidence)) < 300
     for threshold, coverage, error in zip(*curve, strict=True):
@@ -52,10 +52,10 @@ def test_the_coverage_curve_is_the_error_of_what_is_answered(outputs):
 def test_confusion_and_its_rows(outputs):
     probabilities, label = outputs
     predicted = probabilities.argmax(axis=1)
-    counts = measures.confusion(label, predicted, 5)  # a class that does not occur
+    counts = breakdown.confusion(label, predicted, 5)  # a class that does not occur
     expected = metrics.confusion_matrix(label, predicted, labels=range(5))
     np.testing.assert_array_equal(counts, expected)
-    rows = measures.class_rows(counts)
+    rows = breakdown.class_rows(counts)
     precision, recall, _, support = metrics.precision_recall_fscore_support(
         label, predicted, labels=range(4)
     )
@@ -65,4 +65,4 @@ def test_confusion_and_its_rows(outputs):
     assert all(row.low < row.recall < row.high for row in rows[:4])
     assert np.isnan([rows[4].precision, rows[4].recall]).all()
     assert (rows[4].points, rows[4].mistaken_for) == (0, None)
-    assert measures.class_rows(np.array([[5, 1, 3], [0, 9, 0], [0, 0, 9]]))[0].mistaken_for == 2
+    assert breakdown.class_rows(np.array([[5, 1, 3], [0, 9, 0], [0, 0, 9]]))[0].mistaken_for == 2

@@ -6,8 +6,8 @@ from scipy import stats
 
 from tfssl.results.intervals import mean_and_interval
 from tfssl.runs.evaluation import bounds
+from tfssl.runs.metrics import calibration_error, classification_metrics
 from tfssl.runs.predicting import class_probabilities
-from tfssl.runs.probabilities import calibration_error, classification_metrics
 
 
 def test_error_and_wilson_interval():

@@ -36,7 +36,7 @@ def demo(
     needed.
     """
     from tfssl.demo import assets as litert_js
-    from tfssl.demo import server
+    from tfssl.demo.page_server import PageServer
     from tfssl.runs.folder import RunFolder
 
     if run is not None:
@@ -45,7 +45,7 @@ def demo(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tfssl-demo-") as models:
         folders = {"/models/": Path(models)}
-        with server.PageServer(host, port, folders) as page_server:
+        with PageServer(host, port, folders) as page_server:
             folders["/litert/"] = litert_js.locate(litert) if litert else litert_js.fetch(say)
             write_models(run, Path(models))
             say(f"open {page_server.url}   (Ctrl+C stops it)")

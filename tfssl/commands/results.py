@@ -120,11 +120,11 @@ def predict(
     of the columns say so.
     """
     from tfssl.data.new_inputs import read_new
-    from tfssl.runs import predictions
+    from tfssl.runs import predictions_csv
     from tfssl.runs.folder import RunFolder
     from tfssl.runs.trained import TrainedRun
 
-    predictions.check_output(output)
+    predictions_csv.check_output(output)
     schema = RunFolder.open(run).schema()
     with quiet_tensorflow():
         from tfssl.models import importance
@@ -138,7 +138,7 @@ def predict(
         progress = progress_bar("scoring log p(x)")
         scores = importance.log_likelihood(trained.model, seen, samples, progress=progress)
     calibrated = trained.calibration is not None and not raw
-    abstained = predictions.write_csv(
+    abstained = predictions_csv.write_csv(
         output,
         probabilities,
         trained.class_names,
@@ -165,7 +165,7 @@ def suggest(
     `row` in the CSV file is the row of the data set, `file` the picture of an image folder. The
     files must not exist yet.
     """
-    from tfssl.runs.predictions import check_output
+    from tfssl.runs.predictions_csv import check_output
 
     table, sheet = to / "suggestions.csv", to / "suggestions.png"
     for path in (table, sheet):

@@ -37,7 +37,7 @@ def run_baseline(name, settings, record, shared):
     """Fit one baseline and give its result."""
     from tfssl.data.experiment import Experiment
     from tfssl.paper import baselines
-    from tfssl.runs.probabilities import classification_metrics
+    from tfssl.runs.metrics import classification_metrics
     from tfssl.runs.provenance import git_revision, versions
 
     experiment = Experiment.prepare(settings)

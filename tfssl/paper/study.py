@@ -15,7 +15,7 @@ from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baselin
 from tfssl.paper.jobs import Cell, run_cells
 from tfssl.results.intervals import mean_and_interval
 from tfssl.settings import load_settings, with_changes
-from tfssl.settings.names import CLASSIFIERS, method_name
+from tfssl.settings.method_names import method_name
 
 BASELINES = ("knn", "svm", "label_spreading")
 
@@ -77,15 +77,6 @@ def table(results):
     return picture
 
 
-def markdown(results):
-    """The summary as a Markdown table."""
-    lines = ["| method | test error % | splits | seconds |", "| --- | ---: | ---: | ---: |"]
-    for method, error, half_width, splits, seconds in summarise(results):
-        cell = f"{100 * error:.2f}" + (f" ± {100 * half_width:.2f}" if splits > 1 else "")
-        lines.append(f"| {method} | {cell} | {splits} | {seconds:.0f} |")
-    return "\n".join(lines)
-
-
 def _cells(experiments, rivals, number, folder):
     """The cells of one split."""
     experiments = [_for_split(settings, number) for settings in experiments]
@@ -129,9 +120,3 @@ def _same_m1(one, other):
 
 def _slug(method):
     return method.lower().replace("+", "_").replace("-", "").replace(" ", "_")
-
-
-def in_table_order(results):
-    """Results by method, baselines first, then M1, M2 and the stack, and by split."""
-    order = [*baselines.NAMES.values(), *(f"M1+{c}" for c in CLASSIFIERS.values()), "M2", "M1+M2"]
-    return sorted(results, key=lambda result: (order.index(result["method"]), result["split"]))

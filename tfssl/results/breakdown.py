@@ -1,4 +1,4 @@
-"""What a report measures beyond the error: entropy, reliability, abstention, class by class."""
+"""The errors of a run broken down: by confidence, if it may abstain, and class by class."""
 
 from typing import NamedTuple
 

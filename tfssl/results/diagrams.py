@@ -20,7 +20,7 @@ def reliability_diagram(before, after=None):
     """Accuracy by confidence; on the diagonal the probabilities mean what they say.
 
     Args:
-      before: `measures.Reliability` of the classifier's own probabilities.
+      before: `metrics.Reliability` of the classifier's own probabilities.
       after: that of the calibrated ones, or None.
     """
     figure, axes = _axes("confidence, %", "accuracy, %")
@@ -38,7 +38,7 @@ def reliability_diagram(before, after=None):
 
 
 def coverage_diagram(curve):
-    """Error among the answered points by their share, a `measures.CoverageCurve`."""
+    """Error among the answered points by their share, a `breakdown.CoverageCurve`."""
     figure, axes = _axes("answered, %", "error among them, %")
     axes.step(100 * curve.coverage, 100 * curve.error, where="post", color=AFTER, linewidth=1.5)
     axes.set(xlim=(0, 102), ylim=(0, None))

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from tfssl.pictures import of_run
-from tfssl.results import diagrams, measures, page
-from tfssl.runs.probabilities import classification_metrics, entropy, reliability
+from tfssl.results import breakdown, diagrams, page
+from tfssl.runs.metrics import classification_metrics, entropy, reliability
 from tfssl.settings import dump_settings
-from tfssl.settings.names import method_name
+from tfssl.settings.method_names import method_name
 from tfssl.storage.files import atomic_path
 
 MAX_EXAMPLES = 24
@@ -78,7 +78,7 @@ def error_section(judged):
     names = judged.opened.run.class_names
     predicted = judged.probabilities.argmax(axis=1)
     wrong = int((predicted != judged.label).sum())
-    counts = measures.confusion(judged.label, predicted, len(names))
+    counts = breakdown.confusion(judged.label, predicted, len(names))
     rows = [
         (
             name,
@@ -88,7 +88,7 @@ def error_section(judged):
             percent(row.precision),
             "-" if row.mistaken_for is None else names[row.mistaken_for],
         )
-        for name, row in zip(names, measures.class_rows(counts), strict=True)
+        for name, row in zip(names, breakdown.class_rows(counts), strict=True)
     ]
     header = ("class", "points", "found", "95% interval", "precision", "mistaken for")
     parts = [
@@ -160,7 +160,7 @@ def calibration_section(judged):
 def abstaining_section(judged):
     if not judged.has_unseen_labels:
         return page.note("Without test or validation points there is nothing to measure it by.")
-    curve = measures.coverage_curve(judged.probabilities, judged.label)
+    curve = breakdown.coverage_curve(judged.probabilities, judged.label)
     rows = [
         (percent(coverage), f"{threshold:.3f}", percent(error))
         for threshold, coverage, error in dict.fromkeys(curve.at(share) for share in COVERAGES)

@@ -20,7 +20,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from tfssl.errors import expect
 from tfssl.pictures import drawing
-from tfssl.runs.probabilities import entropy
+from tfssl.runs.metrics import entropy
 from tfssl.storage.files import atomic_path
 
 NEIGHBOUR = 10

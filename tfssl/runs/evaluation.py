@@ -6,8 +6,8 @@ from scipy import special, stats
 from tfssl.data import batches
 from tfssl.errors import expect
 from tfssl.models import importance
+from tfssl.runs.metrics import classification_metrics
 from tfssl.runs.predicting import class_probabilities
-from tfssl.runs.probabilities import classification_metrics
 
 
 def bounds(model, preprocessing, x, label, num_classes, batch_size=1000):

@@ -20,7 +20,13 @@ class Reliability(NamedTuple):
 
 
 def reliability(probabilities, label, bins=15):
-    """Mean confidence and accuracy in the equal bins of `evaluation.calibration_error`."""
+    """Mean confidence and accuracy in equal bins of the confidence.
+
+    Args:
+      probabilities: [N, K].
+      label: [N] integers.
+      bins: how many.
+    """
     confidence = probabilities.max(axis=1).astype(np.float64)
     right = probabilities.argmax(axis=1) == label
     bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
@@ -58,8 +64,6 @@ def calibration_error(probabilities, label, bins=15):
       label: [N] integers.
       bins: number of equal bins of the confidence max_y q(y|x).
     """
-    confidence = probabilities.max(axis=1)
-    right = probabilities.argmax(axis=1) == label
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(bin_of, weights=right - confidence.astype(np.float64), minlength=bins)
-    return float(np.abs(gaps).sum() / len(label))
+    found = reliability(probabilities, label, bins)
+    gaps = found.points * np.abs(found.accuracy - found.confidence)
+    return float(np.nansum(gaps) / len(label))

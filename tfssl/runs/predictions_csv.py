@@ -11,7 +11,7 @@ calibrated p(<class>)   or  uncalibrated p(<class>)
 import csv
 
 from tfssl.errors import expect
-from tfssl.runs.probabilities import entropy
+from tfssl.runs.metrics import entropy
 from tfssl.storage.files import atomic_path
 
 
