@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rich.table import Table
+
+from tfssl.commands.common import console
 
 TABLE1 = ["reproduce", "table1", "--configs", Path(__file__).parent.parent / "configs"]
 SMALL = [
@@ -65,6 +68,24 @@ def test_likelihood_prints_and_stores_its_estimates(model, tmp_path, call):
     for title, name in (("q(y|x)", "recognition"), ("Bayes' rule", "bayes")):
         assert stored[name]["examples"] == 40
         assert f"test error by {title}: {100 * stored[name]['error']:.2f}%" in output
+
+
+def test_names_are_printed_as_they_are(tmp_path, call):
+    """Names in brackets or between colons are neither markup nor emoji."""
+    run_dir = tmp_path / "a [/red] [bold] :cat: run"
+    options = [f"--set={setting}" for setting in [*SMALL, "model=m2"]]
+    code, output, error = call("train", "--run-dir", run_dir, *options)
+    assert code == 0, error
+    assert f"run folder: {run_dir}\n" in output
+
+
+def test_tables_show_names_as_they_are(capsys):
+    table = Table("class", title="[bold]")
+    table.add_row("[/red] :cat:")
+    console.print(table)
+    output = capsys.readouterr().out
+    assert "[bold]" in output
+    assert "[/red] :cat:" in output
 
 
 def test_likelihood_needs_points(run_dir, call):

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-console = Console()
+# Names of files and classes are neither markup nor emoji, in lines and in tables.
+console = Console(markup=False, emoji=False, highlight=False)
 
 RunArgument = Annotated[Path, typer.Argument(help="A run folder.")]
 SetOption = Annotated[
@@ -38,8 +39,8 @@ def quiet_tensorflow():
 
 
 def say(text):
-    """Print a line as it is: names of files and classes are no markup."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+    """Print a line, however long, as one."""
+    console.print(text, soft_wrap=True)
 
 
 def say_calibration(folder, raw=False):
