@@ -41,6 +41,7 @@ def test_export_check_and_configure(run_dir, tmp_path, monkeypatch, call):
         (["export", "none"], "must be a run folder"),
         (["export", "RUN", "--name", "../up"], "name must be"),
         (["export", "RUN", "--to", "/proc/models"], "cannot create /proc/models"),
+        (["export", "RUN", "--to", "a [bold] folder"], "must not have any of * ? [ \\ in it"),
         (["check-export", "none"], "must be an exported model"),
         (["check-export", "RUN"], "must be an exported model"),
         (["serve", "none"], "none must hold a version"),

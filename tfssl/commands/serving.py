@@ -37,10 +37,11 @@ def export(
     devices are checked by LiteRT. The probabilities are calibrated if the run is.
     """
     from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
-    from tfssl.export.versions import check_name
+    from tfssl.export.versions import check_folder, check_name
     from tfssl.runs.folder import RunFolder
 
     check_name(run.resolve().name if name is None else name)
+    check_folder(to)
     quantisations = () if tflite is None else parse_quantisations(tflite)
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():

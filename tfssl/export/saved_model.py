@@ -12,7 +12,7 @@ from tfssl.export.card import write_card
 from tfssl.export.check import check_saved_model
 from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference, real_inputs, save_reference
-from tfssl.export.versions import check_name, new_version
+from tfssl.export.versions import check_folder, check_name, new_version
 from tfssl.export.warmup import write_warmup
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.trained import TrainedRun
@@ -36,6 +36,7 @@ def export(run_dir, folder, name=None, quantisations=(), progress=iter):
     """
     name = run_dir.resolve().name if name is None else name
     check_name(name)
+    check_folder(folder)
     RunFolder.open(run_dir).check_finished()
     run = TrainedRun(run_dir)
     metrics = run.folder.read_json("metrics.json")

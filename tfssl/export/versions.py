@@ -21,6 +21,7 @@ from tfssl.errors import InputError, expect
 from tfssl.storage.locks import locked
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+PATTERN = "*?[\\"
 STAGE = ".export-"
 LOCK = ".lock"
 
@@ -32,6 +33,17 @@ def check_name(name):
         "a model's name must be 1 to 100 letters, digits, '-', '_' or '.', and start with one of "
         "the first two",
         name=name,
+    )
+
+
+def check_folder(folder):
+    """Fail if TensorFlow would take the path of `folder` for a pattern, and find nothing there."""
+    found = sorted(set(str(folder)) & set(PATTERN))
+    expect(
+        not found,
+        f"the path of the exported models must not have any of {' '.join(PATTERN)} in it",
+        hint="TensorFlow takes them for a pattern: choose another --to.",
+        to=str(folder),
     )
 
 
