@@ -3,7 +3,7 @@
 import math
 
 from benchmarks.speed import cases
-from benchmarks.speed.turns import Worker, time_in_turns
+from benchmarks.speed.turns import Inside, Worker, time_in_turns
 
 TF_IMPLEMENTATIONS = (
     "tfssl",
@@ -30,7 +30,11 @@ def measure(rounds, tiny, python, peers_python):
     homes = dict.fromkeys(TF_IMPLEMENTATIONS, python)
     if peers_python is not None:
         homes |= dict.fromkeys(TORCH_IMPLEMENTATIONS, peers_python)
-    workers = {name: Worker(name, home) for name, home in homes.items()}
+    workers = {
+        # In tiny sizes a process of its own is started for one of ours and for every peer.
+        name: Inside(name) if tiny and name in TF_IMPLEMENTATIONS[1:] else Worker(name, home)
+        for name, home in homes.items()
+    }
     try:
         sizes = {"rows": 100, "repetitions": 1} if tiny else {}
         gemm = {name: worker.ask("gemm", **sizes)["gflops"] for name, worker in workers.items()}
@@ -43,7 +47,8 @@ def measure(rounds, tiny, python, peers_python):
             losses = check_losses(name, {n: worker.ask("loss") for n, worker in workers.items()})
             for worker in workers.values():
                 worker.ask("time", steps=1 if tiny else 4)  # warm up
-            seconds = time_in_turns(workers, rounds, 1 if tiny else STEPS[name])
+            turns = {"steps": 1, "rest": 0.0} if tiny else {"steps": STEPS[name]}
+            seconds = time_in_turns(workers, rounds, **turns)
             flops = cases.useful_flops(cases.tiny(case) if tiny else case)
             results[name] = {
                 "loss": losses,

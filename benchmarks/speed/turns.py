@@ -6,6 +6,8 @@ import statistics
 import subprocess
 import time
 
+from benchmarks.speed.worker import Worker as Held
+
 # A library's idle threads spin for a while after its last step; let them come to rest.
 REST_SECONDS = 0.3
 
@@ -35,9 +37,7 @@ class Worker:
         print(json.dumps({"do": word, **arguments}), file=self.requests, flush=True)
         line = self.answers.readline()
         answer = json.loads(line) if line else {"error": "the worker died"}
-        if "error" in answer:
-            raise RuntimeError(f"{word} {arguments}: {answer['error']}")
-        return answer
+        return _checked(answer, word, arguments)
 
     def close(self):
         self.requests.close()
@@ -45,18 +45,39 @@ class Worker:
         self.answers.close()
 
 
-def time_in_turns(workers, rounds, steps):
+class Inside:
+    """The same in this process: TensorFlow is imported once, and times are worth nothing."""
+
+    def __init__(self, implementation):
+        self.held = Held(implementation)
+
+    def ask(self, word, **arguments):
+        answer, _ = self.held.answer(json.dumps({"do": word, **arguments}))
+        return _checked(answer, word, arguments)
+
+    def close(self):
+        self.ask("quit")
+
+
+def _checked(answer, word, arguments):
+    if "error" in answer:
+        raise RuntimeError(f"{word} {arguments}: {answer['error']}")
+    return answer
+
+
+def time_in_turns(workers, rounds, steps, rest=REST_SECONDS):
     """{name: summary of the seconds per step}, the workers taking turns in every round.
 
     Args:
       workers: {name: `Worker`}, each holding an implementation that has warmed up.
       rounds: how many turns each gets.
       steps: steps in a turn; a turn counts as their mean.
+      rest: seconds before every turn.
     """
     seconds: dict[str, list[float]] = {name: [] for name in workers}
     for _ in range(rounds):
         for name, worker in workers.items():
-            time.sleep(REST_SECONDS)
+            time.sleep(rest)
             seconds[name].append(statistics.fmean(worker.ask("time", steps=steps)["seconds"]))
     return {name: summary(values) for name, values in seconds.items()}
 
