@@ -30,6 +30,7 @@ from tfssl.data.experiment import Experiment
 from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
 from tfssl.settings import Settings, parse_settings
+from tfssl.settings.kinds import Classifier, Likelihood, Model
 from tfssl.training.fit import Place
 from tfssl.training.sequence import fit_experiment
 from tfssl.training.strategy import check_batch_sizes, make_strategy
@@ -89,9 +90,9 @@ class SemiSupervisedClassifier(
 
     def __init__(
         self,
-        model: Literal["m1", "m2", "m1m2"] = "m2",
+        model: Model = "m2",
         *,
-        likelihood: Literal["auto", "bernoulli", "binomial", "gaussian", "isotropic"] = "auto",
+        likelihood: Likelihood | Literal["auto"] = "auto",
         levels: int | None = None,
         whitening: int | float | None = None,
         latent_dim: int = 10,
@@ -103,7 +104,7 @@ class SemiSupervisedClassifier(
         supervised_steps: int = 200,
         classification_weight: float = 0.1,
         class_prior: Literal["labelled", "uniform"] | npt.ArrayLike = "labelled",
-        classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm",
+        classifier: Classifier = "tsvm",
         m1_latent_dim: int | None = None,
         m1_hidden_units: tuple[int, ...] | None = None,
         m1_epochs: int | None = None,

@@ -25,6 +25,7 @@ from tfssl.runs.metrics import entropy
 from tfssl.runs.temperature import scaled
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes
+from tfssl.settings.kinds import CLASSIFIERS
 from tfssl.storage.files import write_json
 from tfssl.training.fit import Place
 from tfssl.training.reuse import reuse_m1
@@ -178,7 +179,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--epochs", type=int, default=60, help="of M1 on the digits")
     parser.add_argument("--pool", type=int, help="training points to choose from; all if none")
-    parser.add_argument("--classifier", choices=classifiers.NAMES, default="tsvm")
+    parser.add_argument("--classifier", choices=CLASSIFIERS, default="tsvm")
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=STRATEGIES)
     parser.add_argument("--output", type=Path, default=Path("docs/results/active"))
     options = parser.parse_args()

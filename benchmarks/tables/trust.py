@@ -8,7 +8,7 @@ from benchmarks.tables.layout import markdown
 from tfssl.paper import baselines
 from tfssl.paper.jobs import read_result
 from tfssl.paper.study import summarise
-from tfssl.settings.method_names import CLASSIFIERS
+from tfssl.settings.kinds import CLASSIFIERS
 
 ABUSE = {
     "bad_data": "data files",

@@ -11,6 +11,7 @@ from tfssl import classifiers
 from tfssl.classifiers.tsvm import TransductiveSVM
 from tfssl.errors import InputError
 from tfssl.export.classifier_graphs import classifier_graph
+from tfssl.settings.kinds import CLASSIFIERS
 
 TOLERANCE = 1e-5
 
@@ -28,7 +29,7 @@ def fitted(classifier, num_classes):
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, 10])
-@pytest.mark.parametrize("name", classifiers.NAMES)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_the_graph_gives_the_probabilities_of_the_classifier(name, num_classes):
     classifier, x = fitted(classifiers.make_classifier(name), num_classes)
     graph = tf.function(classifier_graph(classifier), autograph=False)

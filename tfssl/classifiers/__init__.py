@@ -6,11 +6,9 @@ Imports errors, storage and models.
 import numpy as np
 from scipy.special import softmax
 
-NAMES = ("tsvm", "svm", "knn", "logistic")
-
 
 def make_classifier(name, seed=0):
-    """An unfitted classifier by name, one of `NAMES`."""
+    """An unfitted classifier by name, as `m1.classifier` has it."""
     if name == "tsvm":
         from tfssl.classifiers.tsvm import TransductiveSVM
 

@@ -10,6 +10,7 @@ import typer
 from tfssl.commands.common import console, quiet_tensorflow
 from tfssl.errors import expect
 from tfssl.settings import Settings, dump_settings, merged, parse_settings, read_values
+from tfssl.settings.kinds import UNBOUNDED
 from tfssl.storage.files import atomic_path
 
 DataArgument = Annotated[
@@ -107,7 +108,7 @@ def automatic_settings(data, label=None, config=None, overrides=None):
     entries = recommend(source)
     wanted = merged(nested(entries), explicit)
     unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
-    if wanted["likelihood"] in ("bernoulli", "binomial"):  # they do not fit components
+    if wanted["likelihood"] not in UNBOUNDED:  # the others do not fit components
         unused += ("data.whitening",)
     chosen = [
         entry

@@ -12,11 +12,10 @@ import tensorflow as tf
 
 from tfssl.data.components import Whitening
 from tfssl.errors import expect
+from tfssl.settings.kinds import UNBOUNDED
 
 # Rows at a time where a copy of everything in float64 might not fit.
 CHUNK = 2000
-# Likelihoods of any real number, not of intensities in [0, 1] only.
-UNBOUNDED = ("gaussian", "isotropic")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tfssl.devices import conversion
 from tfssl.errors import InputError, expect
 from tfssl.runs.opened import experiment_of
 from tfssl.runs.trained import TrainedRun
-from tfssl.settings.method_names import method_name
+from tfssl.settings.kinds import method_name
 
 FUNCTIONS = ("classify", "encode", "decode")
 SAMPLES_PER_CLASS = 2

@@ -7,14 +7,9 @@ from tfssl.export.functions import functions
 from tfssl.runs.provenance import versions
 from tfssl.runs.temperature import calibration_record
 from tfssl.settings import dump_settings
+from tfssl.settings.kinds import DESCRIPTIONS
 from tfssl.storage.files import atomic_path, write_json
 from tfssl.storage.hashes import file_hashes, folder_hashes
-
-MODELS = {
-    "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",
-    "m2": "M2: a variational auto-encoder with the class as a latent variable",
-    "m1m2": "M1+M2: M2 on the latents of a frozen M1",
-}
 
 # Those of a run that make the model.
 RUN_FILES = (
@@ -49,7 +44,7 @@ def make_card(stage, name, run, metrics, comparisons):
         "name": name,
         "version": stage.version.number,
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": MODELS[run.settings.model].format(classifier=run.settings.m1.classifier),
+        "model": DESCRIPTIONS[run.settings.model].format(classifier=run.settings.m1.classifier),
         "data": {
             "name": run.settings.data.name,
             "classes": list(run.class_names),

@@ -15,7 +15,7 @@ from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baselin
 from tfssl.paper.jobs import Cell, run_cells
 from tfssl.results.intervals import mean_and_interval
 from tfssl.settings import load_settings, with_changes
-from tfssl.settings.method_names import method_name
+from tfssl.settings.kinds import method_name
 
 BASELINES = ("knn", "svm", "label_spreading")
 

@@ -22,7 +22,7 @@ from tfssl.errors import expect
 from tfssl.results.intervals import mean_and_interval
 from tfssl.runs.metrics import classification_metrics
 from tfssl.settings import dump_settings, with_changes
-from tfssl.settings.method_names import method_name
+from tfssl.settings.kinds import method_name
 
 
 def mcnemar(wrong_a, wrong_b):

@@ -10,7 +10,7 @@ from tfssl.pictures import of_run
 from tfssl.results import breakdown, diagrams, page
 from tfssl.runs.metrics import classification_metrics, entropy, reliability
 from tfssl.settings import dump_settings
-from tfssl.settings.method_names import method_name
+from tfssl.settings.kinds import method_name
 from tfssl.storage.files import atomic_path
 
 MAX_EXAMPLES = 24

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Likelihood = Literal["bernoulli", "binomial", "gaussian", "isotropic"]
+from tfssl.settings.kinds import UNBOUNDED, Classifier, Likelihood, Model
+
 Positive = Annotated[int, Field(gt=0)]
 HiddenUnits = Annotated[tuple[Positive, ...], Field(min_length=1)]
 
@@ -77,7 +78,7 @@ class M1Settings(FitSettings):
     kl_warmup: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.0
     """The share of training in which the weight of the KL term rises from 0 to 1: more latent
     dimensions stay in use."""
-    classifier: Literal["tsvm", "svm", "knn", "logistic"] = "tsvm"
+    classifier: Classifier = "tsvm"
     """The classifier on M1's features (model = "m1"); knn is the nearest by angle."""
     run: str | None = None
     """Folder of a finished run whose M1 is used instead of training one."""
@@ -125,7 +126,7 @@ class DeviceSettings(Section):
 class Settings(Section):
     """One experiment. The defaults suit the embedded digits."""
 
-    model: Literal["m1", "m2", "m1m2"] = "m1"
+    model: Model = "m1"
     likelihood: Likelihood = "binomial"
     """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else;
     isotropic is a gaussian with one scale for all of x, for principal components."""
@@ -140,7 +141,7 @@ class Settings(Section):
 
     @model_validator(mode="after")
     def _whitened_inputs_are_gaussian(self):
-        if self.data.whitening is not None and self.likelihood not in ("gaussian", "isotropic"):
+        if self.data.whitening is not None and self.likelihood not in UNBOUNDED:
             raise ValueError(
                 'data.whitening needs likelihood = "gaussian" or "isotropic", but it is '
                 f'"{self.likelihood}"'

@@ -1,0 +1,28 @@
+"""Every kind that settings know is known where it is made, and has a name in tables."""
+
+from typing import get_args
+
+import pytest
+
+from tfssl.classifiers import make_classifier
+from tfssl.export.classifier_graphs import SCORES
+from tfssl.models.likelihoods import COINS, LAYERS
+from tfssl.settings import kinds, load_settings
+from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
+
+
+def test_every_model_has_a_name_and_a_description():
+    assert set(get_args(Model)) == set(kinds.MODELS) == set(kinds.DESCRIPTIONS)
+
+
+def test_every_likelihood_has_a_layer_and_its_values_are_coins_or_any_number():
+    assert set(get_args(Likelihood)) == set(LAYERS)
+    assert set(LAYERS) - set(COINS) == set(kinds.UNBOUNDED)
+
+
+@pytest.mark.parametrize("name", get_args(Classifier))
+def test_every_classifier_can_be_made_exported_and_named(name):
+    made = make_classifier(name)
+    assert type(made).__name__ in SCORES
+    settings = load_settings(None, ["model=m1", f"m1.classifier={name}"])
+    assert method_name(settings) == f"M1+{kinds.CLASSIFIERS[name]}"
