@@ -117,7 +117,7 @@ def predict(
 
     Columns: id, label, confidence, entropy, log_likelihood (low where the input is unlike the
     training data), and the probability of each class. They are calibrated if the run is; the names
-    of the columns say so.
+    of the columns say so. A name that a spreadsheet would run as a formula gets an apostrophe.
     """
     from tfssl.data.new_inputs import read_new
     from tfssl.runs import predictions_csv

@@ -21,6 +21,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from tfssl.errors import expect
 from tfssl.pictures import drawing
 from tfssl.runs.metrics import entropy
+from tfssl.runs.predictions_csv import plain_text
 from tfssl.storage.files import atomic_path
 
 NEIGHBOUR = 10
@@ -145,8 +146,11 @@ def write_csv(path, suggestions):
         writer = csv.DictWriter(file, [*suggestions[0], "label"])
         writer.writeheader()
         for suggestion in suggestions:
-            numbers = {k: f"{v:.6g}" for k, v in suggestion.items() if isinstance(v, float)}
-            writer.writerow({**suggestion, **numbers, "label": ""})
+            cells = {
+                name: f"{value:.6g}" if isinstance(value, float) else plain_text(value)
+                for name, value in suggestion.items()
+            }
+            writer.writerow({**cells, "label": ""})
 
 
 def write_sheet(path, opened, suggestions):

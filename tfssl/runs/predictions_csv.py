@@ -6,6 +6,8 @@ confidence      its probability
 entropy         of the probabilities, in nats
 log_likelihood  of the input under the model, in nats: low where it is unlike the training data
 calibrated p(<class>)   or  uncalibrated p(<class>)
+
+A name that a spreadsheet would take for a formula has an apostrophe before it, see `plain_text`.
 """
 
 import csv
@@ -13,6 +15,24 @@ import csv
 from tfssl.errors import expect
 from tfssl.runs.metrics import entropy
 from tfssl.storage.files import atomic_path
+
+# What a spreadsheet takes for the beginning of a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain_text(name):
+    """A name as a CSV cell that no spreadsheet runs: an apostrophe before =, +, -, @ and controls.
+
+    Numbers stay as they are, such as the class -1.
+    """
+    name = str(name)
+    if not name.startswith(FORMULA):
+        return name
+    try:
+        float(name)
+    except ValueError:
+        return f"'{name}"
+    return name
 
 
 def check_output(path):
@@ -58,9 +78,9 @@ def write_csv(
         header = ["id", "label", "confidence", "entropy", *["log_likelihood"] * scored]
         writer.writerow([*header, *(f"{kind} p({name})" for name in class_names)])
         for row, values in enumerate(probabilities):
-            label = "" if abstains[row] else class_names[int(values.argmax())]
+            label = "" if abstains[row] else plain_text(class_names[int(values.argmax())])
             numbers = [confidence[row], uncertainty[row]]
             numbers += [log_likelihood[row]] if scored else []
             shown = (f"{value:.6g}" for value in [*numbers, *values])
-            writer.writerow([names[row], label, *shown])
+            writer.writerow([plain_text(names[row]), label, *shown])
     return int(abstains.sum())
