@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "sched_setaffinity"):
@@ -30,6 +31,22 @@ SMALL = (
     "m2.supervised_steps=20",
     "m2.active_threshold=0.01",
 )
+
+
+pytest_plugins = ["pytester"]
+STARTED = time.monotonic()
+
+
+def pytest_addoption(parser):
+    text = "skip the tests that have not begun after so many seconds"
+    parser.addoption("--within", type=float, metavar="SECONDS", help=text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    within = item.config.getoption("--within")
+    if within is not None and time.monotonic() > STARTED + within:
+        pytest.skip(f"not begun within {within:g} s")
 
 
 @pytest.fixture
