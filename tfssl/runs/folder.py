@@ -2,7 +2,8 @@
 
   run.json            format, status, versions, seed, seconds by stage, git revision, M1's digest
   settings.json       the resolved settings
-  split.npz           row numbers of the labelled, unlabelled, validation and test points
+  split.npz           row numbers of the labelled, unlabelled, validation and test points, and
+                      digests of their inputs and labels
   preprocessing.npz   shift, scale and whitening of the inputs
   schema.json         how files became inputs, if they were not arrays
   model.keras         the trained model (m1, m2 or the stack)
@@ -26,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfssl.data.digests import digests
 from tfssl.errors import InputError, expect
 from tfssl.runs.provenance import git_revision, m1_digest, versions
 from tfssl.settings import differences, dump_settings, parse_settings, with_changes
@@ -42,6 +44,7 @@ from tfssl.storage.locks import locked
 
 FORMAT = 1
 LOCK = ".lock"
+DIGEST = "_digest"
 
 
 class RunFolder:
@@ -130,13 +133,29 @@ class RunFolder:
             hint="It was trained again since: start a new run.",
         )
 
-    def check_split(self, rows):
-        """Fail unless the run's points have these row numbers, {part: [N]}."""
-        own = self.split_rows()
+    def save_split(self, split):
+        """Keep which points the parts of a `Split` have, and what tells them from others."""
+        found = {f"{part}{DIGEST}": text for part, text in digests(split).items()}
+        self.save_arrays("split.npz", **split.rows, **found)
+
+    def check_split(self, split):
+        """Fail unless a `Split` has the points that the run was trained on.
+
+        Runs of older versions have no digests: their row numbers alone are compared.
+        """
+        own, now = read_arrays(self / "split.npz"), digests(split)
+        changed = [
+            part
+            for part, rows in split.rows.items()
+            if not np.array_equal(own.get(part), rows)
+            or str(own.get(f"{part}{DIGEST}", now[part])) != now[part]
+        ]
         expect(
-            all(np.array_equal(own.get(part), numbers) for part, numbers in rows.items()),
+            not changed,
             f"the data must be those that {self.path} was trained on",
-            hint="They give another split than its split.npz: restore them, or train again.",
+            hint="The points of these parts, their order or their labels are others now than its "
+            "split.npz says: restore the data, or train again.",
+            changed=changed,
         )
 
     def check_finished(self):
@@ -170,7 +189,8 @@ class RunFolder:
 
     def split_rows(self):
         """Row numbers of the run's points, {part: [N]}."""
-        return read_arrays(self / "split.npz")
+        arrays = read_arrays(self / "split.npz")
+        return {part: rows for part, rows in arrays.items() if not part.endswith(DIGEST)}
 
     def preprocessing(self):
         """The saved `Preprocessing`, None if the run ended before there was one."""

@@ -38,5 +38,5 @@ def experiment_of(run):
         trained_on=run.class_names,
         data=experiment.source.class_names,
     )
-    run.folder.check_split(experiment.split.rows)
+    run.folder.check_split(experiment.split)
     return experiment

@@ -50,7 +50,7 @@ def train(settings, run_dir, resume=False, source=None, draw=None):
         folder = RunFolder.create(run_dir, settings, m1)
     else:
         if (folder / "split.npz").exists():
-            folder.check_split(experiment.split.rows)
+            folder.check_split(experiment.split)
         if m1 is not None:
             folder.check_m1(m1)
     with folder.working():
@@ -64,7 +64,7 @@ def train(settings, run_dir, resume=False, source=None, draw=None):
 def _run(experiment, place, m1):
     """Train an `Experiment`, evaluate it and fill the `RunFolder` of its `Place`."""
     folder = place.folder
-    folder.save_arrays("split.npz", **experiment.split.rows)
+    folder.save_split(experiment.split)
     folder.save_arrays(
         "preprocessing.npz",
         class_names=np.array(experiment.source.class_names),
