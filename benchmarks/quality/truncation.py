@@ -24,6 +24,7 @@ from tfssl.data import batches
 from tfssl.data.loading import load_source
 from tfssl.data.splits import split
 from tfssl.models import M2
+from tfssl.models.enumeration import make_enumeration
 from tfssl.models.optimizers import FusedAdam, HoldThenDecay
 from tfssl.storage.files import write_json
 
@@ -111,7 +112,7 @@ class Training:
 
     def run(self, steps, top_classes=None):
         """Train for some steps and return the median seconds of one."""
-        self.model.top_classes = top_classes
+        self.model.enumeration = make_enumeration(None, top_classes, self.model.num_classes)
         seconds = self._fit(self.optimizer, self.unlabelled, steps)
         self.done += steps
         return seconds

@@ -15,7 +15,6 @@ from tfssl.models.distributions import (
     Categorical,
     DiagonalGaussian,
     IsotropicGaussian,
-    SplitGaussian,
 )
 
 LAYERS = [
@@ -87,15 +86,6 @@ def test_categorical_is_over_one_hot_classes(rng):
     features = rng.normal(size=(5, 4)).astype(np.float32)
     log_q = layer.distribution(features).log_prob(np.eye(3, dtype=np.float32)[:, np.newaxis])
     np.testing.assert_allclose(log_q, tf.transpose(tf.nn.log_softmax(layer(features))), rtol=1e-5)
-
-
-def test_split_gaussian_takes_loc_and_scale_from_different_features(rng):
-    layer = SplitGaussian(2, 4)
-    a, b, c = rng.normal(size=(3, 5, 4)).astype(np.float32)
-    loc, scale = layer(a, b)
-    other_loc, same_scale = layer(c, b)
-    np.testing.assert_array_equal(scale, same_scale)
-    assert np.abs(loc - other_loc).max() > 0.1
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: type(layer).__name__)

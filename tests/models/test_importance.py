@@ -178,8 +178,8 @@ def test_m2_against_an_integral_over_z(posterior_scale, rng):
         multiply(model.posterior, 0.3)
         set_scale(model.posterior.linear, 1, 1.2)
     else:
-        multiply(model.split_posterior, 0.3)
-        set_scale(model.split_posterior.scale_linear, 1, 1.2)
+        multiply(model.posterior, 0.3)
+        set_scale(model.posterior.scale_linear, 1, 1.2)
     x = rng.integers(0, 2, size=(4, 5)).astype(np.float32)
     exact = np.empty((4, 3))
     for k in range(3):

@@ -12,6 +12,7 @@ from scipy import special
 from tfssl.data import batches
 from tfssl.errors import InputError
 from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions, noise, objectives
+from tfssl.models.enumeration import loss_per_class
 
 D, K, Z, H = 6, 3, 4, 8
 SEED = tf.constant([3, 4])
@@ -36,69 +37,6 @@ def make_batch(rng, binary=False, labelled=5, unlabelled=7):
         "labelled": (tf.constant(x[:labelled]), tf.constant(y)),
         "unlabelled": tf.constant(x[labelled:]),
     }
-
-
-@pytest.mark.parametrize("posterior_scale", ["x", "xy"])
-@pytest.mark.parametrize("likelihood", ["bernoulli", "binomial", "gaussian", "isotropic"])
-def test_enumeration_equals_a_loop_over_classes(likelihood, posterior_scale, rng):
-    m2 = make_m2(likelihood, posterior_scale=posterior_scale, total_count=1)
-    x = make_batch(rng, binary=likelihood in ("bernoulli", "binomial"))["unlabelled"]
-    epsilon = tf.constant(rng.normal(size=(7, Z)), tf.float32)
-    together = m2.loss_per_class(x, epsilon)
-    assert together.shape == (7, K)
-    for k in range(K):
-        y = tf.one_hot([k] * 7, K)
-        np.testing.assert_allclose(together[:, k], m2.loss_terms(x, y, epsilon)[0], rtol=2e-5)
-
-
-@pytest.mark.parametrize("top_classes", [1, 2, K])
-def test_truncated_enumeration_uses_the_likeliest_classes(top_classes, rng):
-    """U with q(y|x) kept to the top classes, from a loop over them; with all K it is exact."""
-    m2 = make_m2(top_classes=top_classes)
-    x = make_batch(rng)["unlabelled"]
-    epsilon = tf.constant(rng.normal(size=(7, Z)), tf.float32)
-    logits = m2.label_logits(x)
-    per_class = m2.loss_per_class(x, epsilon).numpy()
-    kept = np.argsort(-logits.numpy(), axis=1)[:, :top_classes]
-    log_q = special.log_softmax(np.take_along_axis(logits.numpy(), kept, axis=1), axis=1)
-    expected = (np.exp(log_q) * (np.take_along_axis(per_class, kept, axis=1) + log_q)).sum(axis=1)
-    np.testing.assert_allclose(
-        m2.unlabelled_loss(x, epsilon, logits, top_classes), expected, rtol=1e-4
-    )
-
-
-def test_truncating_nothing_changes_no_value_and_no_gradient(rng):
-    batch, found = make_batch(rng), []
-    for top_classes in (None, K):
-        m2 = make_m2(top_classes=top_classes)
-        with tf.GradientTape() as tape:
-            losses = m2.batch_losses(batch, SEED, training=True)
-        gradients = tape.gradient(losses["loss"], m2.trainable_variables)
-        found.append([losses["loss"], *(tf.convert_to_tensor(g) for g in gradients)])
-    for full, truncated in zip(*found, strict=True):
-        np.testing.assert_allclose(truncated, full, rtol=1e-4, atol=1e-5)
-
-
-def test_only_training_truncates_and_can_put_it_off(rng):
-    batch = make_batch(rng)
-    full = make_m2().batch_losses(batch, SEED, training=True)["unlabelled_loss"]
-    m2 = make_m2(top_classes=1)
-    assert abs(m2.batch_losses(batch, SEED, training=True)["unlabelled_loss"] - full) > 1e-3
-    np.testing.assert_allclose(
-        m2.batch_losses(batch, SEED, training=False)["unlabelled_loss"],
-        make_m2().batch_losses(batch, SEED, training=False)["unlabelled_loss"],
-        rtol=1e-6,
-    )
-    m2.enumerates_fully = True
-    np.testing.assert_allclose(
-        m2.batch_losses(batch, SEED, training=True)["unlabelled_loss"], full, rtol=1e-6
-    )
-
-
-@pytest.mark.parametrize("top_classes", [0, K + 1])
-def test_impossible_top_classes_are_refused(top_classes):
-    with pytest.raises(InputError, match="between 1 and"):
-        make_m2(top_classes=top_classes)
 
 
 def test_m2_loss_is_the_papers_objective_put_together_by_hand(rng):
@@ -303,7 +241,7 @@ def test_any_number_of_classes(num_classes, rng):
     m2 = M2(D, num_classes, 10, 90, Z, (H,), likelihood="gaussian")
     x = rng.normal(size=(4, D)).astype(np.float32)
     np.testing.assert_allclose(np.sum(m2.predict(x, verbose=0), axis=1), 1.0, rtol=1e-5)
-    assert m2.loss_per_class(tf.constant(x), tf.zeros([4, Z])).shape == (4, num_classes)
+    assert loss_per_class(m2, tf.constant(x), tf.zeros([4, Z])).shape == (4, num_classes)
 
 
 def test_saved_models_predict_the_same_bits_in_a_new_process(tmp_path, rng):

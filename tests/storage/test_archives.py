@@ -5,11 +5,14 @@ import json
 import shutil
 import zipfile
 
+import keras
 import numpy as np
 import pytest
 
 from tfssl.classifiers.files import load_classifier
 from tfssl.errors import InputError
+from tfssl.models import M2
+from tfssl.models.enumeration import LikeliestClasses
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import load_settings
@@ -176,6 +179,53 @@ def test_hostile_models_are_refused(name, copy):
     change_model(copy / "model.keras", change)
     with pytest.raises(InputError, match=message):
         TrainedRun(copy)
+
+
+HOSTILE_PARTS = {
+    "a layer": LAMBDA,
+    "a layer under a part's name": {**LAMBDA, "registered_name": "tfssl>AllClasses"},
+    "a layer in a part": {"registered_name": "tfssl>LikeliestClasses", "config": {"k": LAMBDA}},
+    "a part that wants to be built": {
+        "registered_name": "tfssl>AllClasses",
+        "config": {},
+        "build_config": {"input_shape": [10**9]},
+    },
+    "text": "tfssl>AllClasses",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_PARTS)
+def test_hostile_parts_of_a_model_are_refused(name, tmp_path):
+    M2(4, 2, 5, 5, 2, (3,), top_classes=1).save(tmp_path / "model.keras")
+    change_model(
+        tmp_path / "model.keras", lambda c: c["config"].update(enumeration=HOSTILE_PARTS[name])
+    )
+    with pytest.raises(InputError, match=r"must hold|is damaged"):
+        archives.check_model(tmp_path / "model.keras")
+
+
+def test_the_parts_that_we_write_pass(tmp_path):
+    for top_classes in (None, 1):
+        M2(4, 2, 5, 5, 2, (3,), top_classes=top_classes).save(tmp_path / "model.keras")
+        archives.check_model(tmp_path / "model.keras")
+
+
+def test_an_older_file_is_read_or_refused_by_its_name(tmp_path):
+    """Before the enumeration was a part there was `top_classes`, and other networks of "x"."""
+    path = tmp_path / "model.keras"
+
+    def older(config):
+        del config["config"]["enumeration"]
+        config["config"]["top_classes"] = 1
+
+    for posterior_scale in ("xy", "x"):
+        M2(4, 2, 5, 5, 2, (3,), posterior_scale=posterior_scale).save(path)
+        change_model(path, older)
+        if posterior_scale == "xy":
+            archives.check_model(path)
+            assert keras.saving.load_model(path).enumeration == LikeliestClasses(1)
+    with pytest.raises(InputError, match="of an earlier version"):
+        archives.check_model(path)
 
 
 def test_a_classifier_of_an_unknown_type_is_refused(copy):

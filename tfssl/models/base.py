@@ -8,6 +8,7 @@ import keras
 import tensorflow as tf
 
 from tfssl.models import noise
+from tfssl.models.distributions import standard_normal
 
 # The stream of noise that evaluation uses; training step t uses stream t.
 EVALUATION_STREAM = -1
@@ -62,6 +63,16 @@ class GenerativeModel(keras.Model):
     @property
     def style_dim(self):
         """The size of what is left of x beside its class: of z, of the stack's z2."""
+        return self.latent_dim
+
+    @property
+    def prior_z(self):
+        """p(z) = N(0, I)."""
+        return standard_normal(self.latent_dim)
+
+    @property
+    def noise_dim(self):
+        """The size of epsilon in `log_weights`."""
         return self.latent_dim
 
     def compile(self, *args, stage="", kl_warmup_steps=0, **kwargs):

@@ -13,7 +13,7 @@ import tensorflow_probability as tfp
 
 from tfssl.errors import expect
 from tfssl.models import kernels
-from tfssl.models.networks import child_seeds, dense
+from tfssl.models.networks import dense
 
 tfd = tfp.distributions
 
@@ -121,17 +121,21 @@ class GaussianLayer(DistributionLayer):
       dim: the size of the event.
       input_dim: the size of the features.
       min_scale: floor of sigma; a constant feature would otherwise have an infinite density.
-      seed: seed of the initial weights.
+      **kwargs: as in `DistributionLayer`.
     """
 
-    def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
-        super().__init__(dim, input_dim, seed=seed, **kwargs)
+    def __init__(self, dim, input_dim, min_scale=1e-3, **kwargs):
+        super().__init__(dim, input_dim, **kwargs)
         expect(min_scale > 0, "`min_scale` must be positive", min_scale=min_scale)
         self.min_scale = min_scale
 
     def floored(self, raw_scale):
         """sigma = min_scale + softplus(raw_scale)."""
         return self.min_scale + tf.nn.softplus(raw_scale)
+
+    def given(self, features, x):
+        """q(z|x,y) from features of (x, y); x itself is for layers with networks of their own."""
+        return self.distribution(features)
 
     def get_config(self):
         return {**super().get_config(), "min_scale": self.min_scale}
@@ -152,22 +156,6 @@ class DiagonalGaussian(GaussianLayer):
 
 
 @keras.saving.register_keras_serializable(PACKAGE)
-class SplitGaussian(GaussianLayer):
-    """N(mu, diag(sigma^2)) with mu and sigma from features of their own, each [..., input_dim]."""
-
-    def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
-        super().__init__(dim, input_dim, min_scale, seed, **kwargs)
-        (scale_seed,) = child_seeds(seed, 1)
-        self.scale_linear = dense(dim, input_dim, scale_seed, dtype="float32")
-
-    def call(self, features, scale_features):  # type: ignore[override]  # two inputs
-        return self.linear(features), self.floored(self.scale_linear(scale_features))
-
-    def distribution(self, features, scale_features):
-        return diagonal_gaussian(*self(features, scale_features))
-
-
-@keras.saving.register_keras_serializable(PACKAGE)
 class IsotropicGaussian(GaussianLayer):
     """N(mu, sigma^2 I) with one learned sigma: features [..., input_dim] -> loc [..., dim].
 
@@ -175,8 +163,8 @@ class IsotropicGaussian(GaussianLayer):
     gain from what is linear. With one scale, z must explain whatever is larger than it.
     """
 
-    def __init__(self, dim, input_dim, min_scale=1e-3, seed=0, **kwargs):
-        super().__init__(dim, input_dim, min_scale, seed, **kwargs)
+    def __init__(self, dim, input_dim, **kwargs):
+        super().__init__(dim, input_dim, **kwargs)
         self.raw_scale = self.add_weight(shape=(), initializer="zeros", name="raw_scale")
 
     def distribution(self, features):

@@ -66,11 +66,6 @@ class M1(GenerativeModel):
         """Nats per example that a model loses on x [N, D] if it has learned nothing."""
         return chance_loss(self.likelihood, self.input_dim, x, self.total_count)
 
-    @property
-    def prior_z(self):
-        """p(z) = N(0, I)."""
-        return distributions.standard_normal(self.latent_dim)
-
     def encode(self, x):
         """q(z|x): x [..., D] -> a Gaussian over z [..., latent_dim]."""
         return self.posterior.distribution(self.encoder(x))
@@ -113,11 +108,6 @@ class M1(GenerativeModel):
     def joint_log_prob(self, x, z):
         """log p(x, z) = log p(z) + log p(x|z), [...]."""
         return self.prior_z.log_prob(z) + self.log_p_x(x, z)
-
-    @property
-    def noise_dim(self):
-        """The size of epsilon in `log_weights`."""
-        return self.latent_dim
 
     def proposal(self, x):
         """What `log_weights` draws z from, q(z|x): x [batch, D] -> [batch, latent_dim]."""

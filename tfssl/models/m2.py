@@ -14,11 +14,13 @@ import keras
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from tfssl.errors import expect
 from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, mean
+from tfssl.models.checks import check_classes
+from tfssl.models.enumeration import make_enumeration
 from tfssl.models.likelihoods import chance_loss, make_likelihood
 from tfssl.models.networks import MLP, child_seeds
+from tfssl.models.posteriors import make_posterior
 
 tfd = tfp.distributions
 
@@ -42,23 +44,11 @@ class M2(GenerativeModel):
         the paper.
       class_prior: p(y), K probabilities; uniform if not given.
       classification_weight: alpha / N.
-      top_classes: to how many classes, the likeliest ones, training keeps q(y|x) of an unlabelled
-        example; None enumerates all K. Evaluation always does.
+      top_classes: k, short for `enumeration=LikeliestClasses(k)`.
       seed: seed of the initial weights and of the noise.
+      enumeration: how the sum over the classes of an unlabelled example is taken, a part from
+        `tfssl.models.enumeration`; `AllClasses()` if not given.
     """
-
-    loss_names = (
-        "loss",
-        "labelled_loss",
-        "unlabelled_loss",
-        "classification_loss",
-        "label_entropy",
-        "reconstruction",
-        "kl_z",
-        "weight_prior",
-        "error",
-    )
-    density_losses = ("loss", "labelled_loss", "unlabelled_loss", "reconstruction")
 
     def __init__(
         self,
@@ -75,84 +65,42 @@ class M2(GenerativeModel):
         classification_weight=0.1,
         top_classes=None,
         seed=0,
+        enumeration=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        expect(
-            isinstance(num_classes, int) and num_classes >= 2,
-            "`num_classes` must be an integer of at least 2",
-            num_classes=num_classes,
-        )
-        expect(
-            posterior_scale in ("x", "xy"),
-            '`posterior_scale` must be "x" or "xy"',
-            posterior_scale=posterior_scale,
-        )
-        expect(
-            class_prior is None
-            or (
-                len(class_prior) == num_classes
-                and min(class_prior) > 0
-                and math.isclose(sum(class_prior), 1.0, rel_tol=1e-5)
-            ),
-            f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
-            class_prior=class_prior,
-        )
-        expect(
-            top_classes is None or 1 <= top_classes <= num_classes,
-            "`top_classes` must be between 1 and `num_classes`, or None for all classes",
-            top_classes=top_classes,
-            num_classes=num_classes,
-        )
+        check_classes(num_classes, class_prior)
         self.input_dim = input_dim
         self.num_classes = num_classes
         self.num_labelled = num_labelled
         self.num_unlabelled = num_unlabelled
         self.latent_dim = latent_dim
-        self.hidden_units = tuple(hidden_units)
+        self.hidden_units = hidden = tuple(hidden_units)
         self.likelihood = likelihood
         self.total_count = total_count
         self.posterior_scale = posterior_scale
         self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
         self.classification_weight = classification_weight
-        self.top_classes = top_classes
-        self.enumerates_fully = False  # set to put `top_classes` off
+        self.enumeration = make_enumeration(enumeration, top_classes, num_classes)
         self.seed = seed
 
-        seeds = child_seeds(seed, 8)
-        hidden, last, dtype = self.hidden_units, self.hidden_units[-1], self.dtype_policy
+        seeds, last, dtype = child_seeds(seed, 8), hidden[-1], self.dtype_policy
         self.classifier = MLP(input_dim, hidden, seed=seeds[0], dtype=dtype)
         self.label_layer = distributions.Categorical(num_classes, last, seed=seeds[1])
         self.encoder = MLP(input_dim, hidden, num_classes, seed=seeds[2], dtype=dtype)
-        if posterior_scale == "xy":
-            self.posterior = distributions.DiagonalGaussian(latent_dim, last, seed=seeds[3])
-        else:
-            self.split_posterior = distributions.SplitGaussian(latent_dim, last, seed=seeds[3])
-            self.scale_encoder = MLP(input_dim, hidden, seed=seeds[4], dtype=dtype)
+        self.posterior = make_posterior(
+            posterior_scale, latent_dim, input_dim, hidden, seeds[3:5], dtype
+        )
         self.decoder = MLP(latent_dim, hidden[::-1], num_classes, seed=seeds[5], dtype=dtype)
         self.output_layer = make_likelihood(likelihood, input_dim, hidden[0], total_count, seeds[6])
         self._track_losses()
         self.built = True
-
-    def chance_loss(self, x):
-        """Nats per example that a model loses on x [N, D] and y if it has learned nothing."""
-        on_x = chance_loss(self.likelihood, self.input_dim, x, self.total_count)
-        return on_x + math.log(self.num_classes)
 
     @property
     def prior_y(self):
         """p(y) over one-hot y."""
         probabilities = self.class_prior or [1.0 / self.num_classes] * self.num_classes
         return tfd.OneHotCategorical(probs=probabilities, dtype=tf.float32)
-
-    @property
-    def prior_z(self):
-        """p(z) = N(0, I)."""
-        return distributions.standard_normal(self.latent_dim)
-
-    def label_logits(self, x):
-        """Unnormalised log q(y|x): x [..., D] -> [..., K]."""
-        return self.label_layer(self.classifier(x))
 
     def classify(self, x):
         """q(y|x): x [..., D] -> a distribution over one-hot y [..., K]."""
@@ -163,10 +111,7 @@ class M2(GenerativeModel):
 
         y is one-hot, [..., K] of a floating type, or class indices, [...] of an integer type.
         """
-        features = self.encoder(x, y)
-        if self.posterior_scale == "xy":
-            return self.posterior.distribution(features)
-        return self.split_posterior.distribution(features, self.scale_encoder(x))
+        return self.posterior.given(self.encoder(x, y), x)
 
     def decode(self, y, z):
         """p(x|y,z): y as in `encode`, z [..., latent_dim] broadcast -> a distribution over x."""
@@ -190,62 +135,35 @@ class M2(GenerativeModel):
         kl_z = objectives.gaussian_kl(q_z)
         return objectives.labelled_loss(log_p_x, self.log_prior_y(y), kl_z), log_p_x, kl_z
 
-    def log_prior_y(self, y):
-        """log p(y), [...]; y as in `encode`."""
-        if tf.as_dtype(y.dtype).is_integer:
-            return tf.gather(self.prior_y.logits_parameter(), y)
-        return self.prior_y.log_prob(y)
-
-    def loss_per_class(self, x, epsilon, classes=None):
-        """L(x, y) of several classes for each example.
-
-        The classes share one epsilon per example: each L(x, y) is unbiased all the same, and the
-        differences between classes are less noisy.
-
-        Args:
-          x: [batch, D].
-          epsilon: [batch, latent_dim].
-          classes: [batch, C] integers; every class if None, C = K.
-
-        Returns:
-          loss: [batch, C].
-        """
-        y = tf.range(self.num_classes) if classes is None else classes
-        return self.loss_terms(x[:, tf.newaxis], y, epsilon[:, tf.newaxis])[0]
-
-    def unlabelled_loss(self, x, epsilon, logits, top_classes=None):
-        """U(x), [batch]; with q(y|x) kept to its likeliest classes if `top_classes` is given.
-
-        That is a bound as well, and a close one once q(y|x) has little mass elsewhere.
-
-        Args:
-          x: [batch, D].
-          epsilon: [batch, latent_dim].
-          logits: [batch, K], unnormalised log q(y|x).
-          top_classes: how many classes to keep, None for all.
-        """
-        if top_classes is None:
-            return objectives.unlabelled_loss(self.loss_per_class(x, epsilon), logits)
-        logits, classes = tf.math.top_k(logits, top_classes)
-        return objectives.unlabelled_loss(self.loss_per_class(x, epsilon, classes), logits)
+    loss_names = (
+        "loss",
+        "labelled_loss",
+        "unlabelled_loss",
+        "classification_loss",
+        "label_entropy",
+        "reconstruction",
+        "kl_z",
+        "weight_prior",
+        "error",
+    )
+    density_losses = ("loss", "labelled_loss", "unlabelled_loss", "reconstruction")
 
     def batch_losses(self, batch, seed, training):
         x, y = batch["labelled"]
         labelled = self.draw(x, noise.fold(seed, 0))
         # Evaluation classifies what a user will classify: x itself, not one noisy draw of it.
         classified = labelled[0] if training else self.expected(x)
-        if "unlabelled" not in batch:
-            return self.losses(labelled, y, classified)
-        unlabelled = self.draw(batch["unlabelled"], noise.fold(seed, 1))
-        top_classes = self.top_classes if training and not self.enumerates_fully else None
-        return self.losses(labelled, y, classified, unlabelled, top_classes)
+        unlabelled = batch.get("unlabelled")
+        if unlabelled is not None:
+            unlabelled = self.draw(unlabelled, noise.fold(seed, 1))
+        return self.losses(labelled, y, classified, unlabelled, training)
 
     def draw(self, x, seed):
         """One step's noise: x as the step sees it, [batch, D], and epsilon, [batch, latent_dim]."""
         epsilon = noise.normal([tf.shape(x)[0], self.latent_dim], noise.fold(seed, 1))
         return self.observe(x, noise.fold(seed, 0)), epsilon
 
-    def losses(self, labelled, y, classified, unlabelled=None, top_classes=None):
+    def losses(self, labelled, y, classified, unlabelled=None, training=False):
         """The loss terms of eq. 9 on given noise, each a scalar mean in nats.
 
         Args:
@@ -253,34 +171,21 @@ class M2(GenerativeModel):
           y: their labels, [batch, K] one-hot.
           classified: what q(y|x) sees of them, [batch, D].
           unlabelled: (x, epsilon) of the unlabelled examples, or None to do without.
-          top_classes: see `unlabelled_loss`.
+          training: whether `enumeration` may take a short cut.
         """
-        y = tf.cast(y, tf.float32)
-        x, epsilon = labelled
-        labelled_loss, log_p_x, kl_z = self.loss_terms(x, y, epsilon)
-        logits = self.label_logits(classified)
-        losses = {
-            "labelled_loss": mean(labelled_loss),
-            "classification_loss": mean(objectives.classification_loss(logits, y)),
-            "reconstruction": mean(-log_p_x),
-            "kl_z": mean(kl_z),
-            "weight_prior": objectives.weight_prior_loss(
-                self.trainable_variables, self.num_labelled + self.num_unlabelled
-            ),
-            "error": mean(tf.cast(tf.argmax(logits, -1) != tf.argmax(y, -1), tf.float32)),
-        }
+        losses = self.labelled_losses(labelled, tf.cast(y, tf.float32), classified)
         generative_loss = losses["labelled_loss"]
         if unlabelled is not None:
-            x, epsilon = unlabelled
-            logits = self.label_logits(x)
-            losses["unlabelled_loss"] = mean(self.unlabelled_loss(x, epsilon, logits, top_classes))
-            losses["label_entropy"] = mean(objectives.label_entropy(logits))
+            losses |= self.unlabelled_losses(unlabelled, training)
             generative_loss = objectives.generative_loss(
                 losses["labelled_loss"],
                 losses["unlabelled_loss"],
                 self.num_labelled,
                 self.num_unlabelled,
             )
+        losses["weight_prior"] = objectives.weight_prior_loss(
+            self.trainable_variables, self.num_labelled + self.num_unlabelled
+        )
         losses["loss"] = objectives.loss(
             generative_loss,
             losses["classification_loss"],
@@ -288,6 +193,39 @@ class M2(GenerativeModel):
             losses["weight_prior"],
         )
         return losses
+
+    def labelled_losses(self, drawn, y, classified):
+        """What labelled examples add: L(x, y) and its parts, and -log q(y|x)."""
+        x, epsilon = drawn
+        labelled_loss, log_p_x, kl_z = self.loss_terms(x, y, epsilon)
+        logits = self.label_logits(classified)
+        return {
+            "labelled_loss": mean(labelled_loss),
+            "classification_loss": mean(objectives.classification_loss(logits, y)),
+            "reconstruction": mean(-log_p_x),
+            "kl_z": mean(kl_z),
+            "error": mean(tf.cast(tf.argmax(logits, -1) != tf.argmax(y, -1), tf.float32)),
+        }
+
+    def unlabelled_losses(self, drawn, training):
+        """What unlabelled examples add: U(x), and H(q(y|x)) to look at."""
+        x, epsilon = drawn
+        enumeration = self.enumeration if training else self.enumeration.full
+        logits = self.label_logits(x)
+        return {
+            "unlabelled_loss": mean(enumeration.unlabelled_loss(self, x, epsilon, logits)),
+            "label_entropy": mean(objectives.label_entropy(logits)),
+        }
+
+    def label_logits(self, x):
+        """Unnormalised log q(y|x): x [..., D] -> [..., K]."""
+        return self.label_layer(self.classifier(x))
+
+    def log_prior_y(self, y):
+        """log p(y), [...]; y as in `encode`."""
+        if tf.as_dtype(y.dtype).is_integer:
+            return tf.gather(self.prior_y.logits_parameter(), y)
+        return self.prior_y.log_prob(y)
 
     def expected(self, x):
         """x as prediction sees it: an intensity is used as it is."""
@@ -301,10 +239,10 @@ class M2(GenerativeModel):
         """log p(x, y, z) = log p(y) + log p(z) + log p(x|y,z), [...]; y as in `encode`."""
         return self.log_prior_y(y) + self.prior_z.log_prob(z) + self.log_p_x(x, y, z)
 
-    @property
-    def noise_dim(self):
-        """The size of epsilon in `log_weights`."""
-        return self.latent_dim
+    def chance_loss(self, x):
+        """Nats per example that a model loses on x [N, D] and y if it has learned nothing."""
+        on_x = chance_loss(self.likelihood, self.input_dim, x, self.total_count)
+        return on_x + math.log(self.num_classes)
 
     def proposal(self, x):
         """What `log_weights` draws z from, q(z|x,y) of every class: [batch, K, latent_dim]."""
@@ -356,6 +294,6 @@ class M2(GenerativeModel):
             "posterior_scale": self.posterior_scale,
             "class_prior": self.class_prior,
             "classification_weight": self.classification_weight,
-            "top_classes": self.top_classes,
             "seed": self.seed,
+            "enumeration": keras.saving.serialize_keras_object(self.enumeration),
         }

@@ -19,6 +19,9 @@ from tfssl.errors import InputError, expect
 MAX_MEMBERS = 10_000
 # Under these names Keras stores ours.
 MODELS = ("tfssl>M1", "tfssl>M2", "tfssl>StackedM1M2")
+# The parts that a network's settings may name.
+PARTS = {"enumeration": ("tfssl>AllClasses", "tfssl>LikeliestClasses")}
+PART_KEYS = {"module", "class_name", "registered_name", "config"}
 BYTES_PER_WEIGHT = 4
 
 
@@ -127,12 +130,19 @@ def _check_network(path, config, weights):
     for name, value in config.items():
         if name in ("m1", "m2"):
             continue
+        if name in PARTS:
+            value = _part_settings(path, value, PARTS[name])
         policy = name == "dtype" and value["class_name"] == "DTypePolicy"
         values = value if isinstance(value, list) else [value]
         plain = all(v is None or isinstance(v, bool | int | float | str) for v in values)
         expect(policy or plain, f"{path} must hold plain settings", name=name)
     if "hidden_units" not in config:
         return
+    expect(
+        config.get("posterior_scale") != "x" or "enumeration" in config,
+        f'{path} must not be a model with posterior_scale = "x" of an earlier version',
+        hint="Its networks are stored in another order: train it again.",
+    )
     sizes = [config["input_dim"], *config["hidden_units"], config["latent_dim"]]
     expect(
         all(isinstance(size, int) and size > 0 for size in sizes),
@@ -141,3 +151,14 @@ def _check_network(path, config, weights):
     )
     least = BYTES_PER_WEIGHT * sum(a * b for a, b in itertools.pairwise(sizes))
     expect(least <= weights, f"{path} must hold the weights of its networks", sizes=sizes)
+
+
+def _part_settings(path, part, known):
+    """The values among the settings of a part that Keras will build: one of the `known`."""
+    name, keys = part["registered_name"], set(part)
+    expect(
+        name in known and name.endswith(f">{part['class_name']}") and keys <= PART_KEYS,
+        f"{path} must hold one of {', '.join(known)}",
+        found=name,
+    )
+    return list(part["config"].values())

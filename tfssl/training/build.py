@@ -167,6 +167,7 @@ def _m2_stage(experiment, strategy, m2, inputs):
     else:
         steps, steps_per_call = plan_epoch(len(unlabelled), settings.batch_size)
     truncated = settings.top_classes is not None
+    later = TruncateLater(settings.full_enumeration, m2.enumeration)
     stage = Stage(
         "m2",
         m2,
@@ -175,7 +176,7 @@ def _m2_stage(experiment, strategy, m2, inputs):
         steps_per_call,
         chance=_chance(m2, labelled[0], inputs),
         validation=_validation(experiment, inputs, settings),
-        callbacks=(TruncateLater(settings.full_enumeration),) if truncated else (),
+        callbacks=(later,) if truncated else (),
         **_schedule(settings, steps),
     )
     if not settings.supervised_steps:

@@ -1,0 +1,24 @@
+"""What the models refuse before they build anything."""
+
+import math
+
+from tfssl.errors import expect
+
+
+def check_classes(num_classes, class_prior):
+    """Fail unless there are two classes or more, and p(y), if given, suits them."""
+    expect(
+        isinstance(num_classes, int) and num_classes >= 2,
+        "`num_classes` must be an integer of at least 2",
+        num_classes=num_classes,
+    )
+    expect(
+        class_prior is None
+        or (
+            len(class_prior) == num_classes
+            and min(class_prior) > 0
+            and math.isclose(sum(class_prior), 1.0, rel_tol=1e-5)
+        ),
+        f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
+        class_prior=class_prior,
+    )
