@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tfssl.data.loading import TFDS_NAMES, load_source, needs_tensorflow
+from tfssl.data.loading import TFDS_NAMES, load_source, needs_tensorflow, source_of
 from tfssl.data.npz import read_inputs
 from tfssl.errors import InputError
+from tfssl.settings import DataSettings
 
 
 def test_what_tensorflow_reads(tmp_path):
@@ -296,3 +297,17 @@ def test_read_inputs(tmp_path):
 def test_what_counts_as_an_image(shape, dtype, is_image, tmp_path):
     np.savez(tmp_path / "a.npz", x=np.ones((4, *shape), dtype), y=np.arange(4) % 2)
     assert load_source(str(tmp_path / "a.npz")).image_shape == (shape if is_image else None)
+
+
+def test_a_setting_that_reading_does_not_know_is_not_swallowed():
+    with pytest.raises(TypeError, match="num_labeled"):
+        load_source("digits", num_labeled=10)
+
+
+def test_the_settings_of_reading_reach_it(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\n1,x,2\n2,y,2\n")
+    data = DataSettings(name=str(tmp_path / "t.csv"), label="b", drop=("c",))
+    source = source_of(data)
+    assert (source.class_names, source.x.tolist()) == (("x", "y"), [[1.0], [2.0]])
+    with pytest.raises(InputError, match=r"without data\.image_size, data\.colour"):
+        source_of(data.model_copy(update={"drop": (), "image_size": (2, 2), "colour": True}))

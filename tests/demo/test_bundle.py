@@ -96,10 +96,10 @@ def test_m1_has_no_classes_to_decode(runs, tmp_path):
 
 
 def test_a_run_whose_data_is_gone_is_shown_without_test_images(runs, tmp_path, monkeypatch):
-    def gone(name, **_):
-        raise InputError(f"{name} is gone.")
+    def gone(data):
+        raise InputError(f"{data.name} is gone.")
 
-    monkeypatch.setattr("tfssl.data.experiment.load_source", gone)
+    monkeypatch.setattr("tfssl.data.experiment.source_of", gone)
     lines = []
     bundle.write_bundle(bundle.open_run(runs["m2"]), tmp_path, lines.append)
     assert json.loads((tmp_path / "demo.json").read_text())["samples"] == []

@@ -111,7 +111,7 @@ def test_a_resumed_run_keeps_its_whitening(run, source, tmp_path, monkeypatch):
 
 def test_a_run_is_evaluated_with_its_own_whitening(run, source, monkeypatch):
     monkeypatch.delattr(Preprocessing, "fit")
-    monkeypatch.setattr("tfssl.data.experiment.load_source", lambda **_: source)
+    monkeypatch.setattr("tfssl.data.experiment.source_of", lambda _: source)
     experiment = experiment_of(run)
     measured = evaluate_experiment(experiment, run.model, run.classifier)
     assert measured["test"] == run.folder.read_json("metrics.json")["test"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tfssl.data import batches
-from tfssl.data.loading import load_source
+from tfssl.data.loading import source_of
 from tfssl.data.on_disk import Rows, joined
 from tfssl.data.preprocessing import Preprocessing
 from tfssl.settings import load_settings
@@ -91,7 +91,7 @@ def test_a_model_trained_from_disk_is_that_trained_from_memory(tmp_path, rng):
     for limit in (1, 1000):
         overrides = [*SMALL, f'data.name="{tmp_path / "data"}"', f"data.memory_limit_mb={limit}"]
         settings = load_settings(None, overrides)
-        assert isinstance(load_source(**dict(settings.data)).x, np.memmap) == (limit == 1)
+        assert isinstance(source_of(settings.data).x, np.memmap) == (limit == 1)
         models.append(train(settings, tmp_path / f"run{limit}").model)
     for a, b in zip(models[0].get_weights(), models[1].get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)

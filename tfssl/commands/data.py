@@ -96,15 +96,15 @@ def automatic_settings(data, label=None, config=None, overrides=None):
       source: the data set.
       chosen: [(key, value, why)] of what was chosen automatically.
     """
-    from tfssl.data.loading import load_source, needs_tensorflow
+    from tfssl.data.loading import needs_tensorflow, source_of
     from tfssl.data.recommended import nested, recommend
 
     explicit = merged(read_values(config, overrides or ()), {"data": {"name": data}})
     if label is not None:
         explicit["data"]["label"] = label
-    data_settings = dict(parse_settings(explicit, where=config).data)
+    data_settings = parse_settings(explicit, where=config).data
     with quiet_tensorflow() if needs_tensorflow(data) else contextlib.nullcontext():
-        source = load_source(**data_settings)
+        source = source_of(data_settings)
     entries = recommend(source)
     wanted = merged(nested(entries), explicit)
     unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfssl.data.loading import load_source
+from tfssl.data.loading import source_of
 from tfssl.data.preprocessing import Preprocessing
 from tfssl.data.source import Source
 from tfssl.data.splits import Split, split
@@ -33,7 +33,7 @@ class Experiment:
         """
         data = settings.data
         parts = split(
-            source or load_source(**dict(data)),
+            source or source_of(data),
             data.num_labelled,
             data.num_validation,
             data.num_test,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfssl.data.npz import _from_file
+from tfssl.data.npz import load_npz
 from tfssl.data.source import Source
 from tfssl.errors import InputError, expect
 
@@ -26,16 +26,21 @@ TFDS_NAMES = {
 }
 
 
-def load_source(
-    name, label=None, drop=(), image_size=None, colour=None, memory_limit_mb=1000, **_others
-):
+def source_of(data):
+    """The data set that `DataSettings` name, read as they say."""
+    return load_source(
+        data.name, data.label, data.drop, data.image_size, data.colour, data.memory_limit_mb
+    )
+
+
+def load_source(name, label=None, drop=(), image_size=None, colour=None, memory_limit_mb=1000):
     """A named data set, or the one at the path `name`.
 
     Args:
       name: a name or a path, as above.
       label, drop, image_size, colour: as in `DataSettings`; refused for a kind of data that they do
         not concern.
-      memory_limit_mb: as in `DataSettings`; its other settings are not used.
+      memory_limit_mb: as in `DataSettings`.
     """
     options = {"label": label, "drop": drop, "image_size": image_size, "colour": colour}
     given = {key: value for key, value in options.items() if value not in (None, ())}
@@ -45,7 +50,7 @@ def load_source(
     if name == "digits":
         return _digits()
     if name in TFDS_NAMES and folder and (Path(folder) / f"{name}.npz").exists():
-        return replace(_from_file(Path(folder) / f"{name}.npz"), name=name)
+        return replace(load_npz(Path(folder) / f"{name}.npz"), name=name)
     if name in TFDS_NAMES or name.startswith("tfds:"):
         from tfssl.data import tfds
 
@@ -54,7 +59,7 @@ def load_source(
         return tfds.load(name, tfds_name, label_key, folder, image_size, colour)
     if name.endswith(".npz"):
         check_options("an .npz file", given)
-        return _from_file(Path(name))
+        return load_npz(Path(name))
     try:
         return _from_path(Path(name), given, memory_limit_mb)
     except OSError as error:

@@ -20,7 +20,8 @@ def read_inputs(path):
     return arrays["x"]
 
 
-def _from_file(path):
+def load_npz(path):
+    """The `Source` of an .npz file."""
     return from_arrays(read_arrays(path), path)
 
 
