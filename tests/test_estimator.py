@@ -292,7 +292,7 @@ def test_counts_get_a_binomial_likelihood():
 @pytest.mark.parametrize(
     ("class_prior", "expected"),
     [
-        ("labelled", [0.5, 0.25, 0.25]),
+        ("labelled", [5 / 11, 3 / 11, 3 / 11]),
         ("uniform", None),
         (np.array([0.2, 0.3, 0.5]), [0.2, 0.3, 0.5]),
     ],

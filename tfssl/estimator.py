@@ -72,8 +72,9 @@ class SemiSupervisedClassifier(
       supervised_steps: steps of M2 on labels alone before the unlabelled points join.
       classification_weight: weight of -log q(y|x), alpha / N, 0.1 in the paper; a small set with
         short training may want more.
-      class_prior: p(y) of M2: "labelled" for the shares among the labels, "uniform", or
-        [n_classes] probabilities in the order of `classes_`.
+      class_prior: p(y) of M2: "labelled" for the shares (n_k + 1) / (n + K) among the labels,
+        "uniform", or [n_classes] probabilities in the order of `classes_`. The shares are those of
+        the data only if the labelled points are a random choice, not as many of each class.
       classifier: what M1's features feed if model = "m1": "tsvm", "svm", "knn" or "logistic".
       m1_latent_dim, m1_hidden_units, m1_epochs: M1's own, where they are to differ.
       random_state: seed of the initial weights, of the order of the data and of the noise.
@@ -236,7 +237,7 @@ class SemiSupervisedClassifier(
             "labelled_batch_size": self.batch_size if labels_alone else self.labelled_batch_size,
             "supervised_steps": 0 if labels_alone else self.supervised_steps,
             "classification_weight": self.classification_weight,
-            "class_prior": self._prior(label[label != NO_LABEL]),
+            "class_prior": self._prior(),
         }
         settings = {
             "model": self.model,
@@ -263,8 +264,8 @@ class SemiSupervisedClassifier(
             return "binomial"
         return "bernoulli" if np.isin(X, (0, 1)).all() else "gaussian"
 
-    def _prior(self, label: Array) -> Any:
-        """p(y), [n_classes], or None for a uniform one."""
+    def _prior(self) -> Any:
+        """`class_prior` as the settings have it: None for a uniform one."""
         if not isinstance(self.class_prior, str):
             return self.class_prior
         expect(
@@ -272,7 +273,7 @@ class SemiSupervisedClassifier(
             '`class_prior` must be "labelled", "uniform" or an array of probabilities',
             class_prior=self.class_prior,
         )
-        return np.bincount(label) / len(label) if self.class_prior == "labelled" else None
+        return None if self.class_prior == "uniform" else self.class_prior
 
     @property
     def _n_features_out(self) -> int:

@@ -178,7 +178,7 @@ def test_digits_beat_the_supervised_svm():
 @pytest.mark.parametrize(
     ("class_prior", "shares"),
     [
-        ("labelled", [0.25, 0.25, 0.5]),
+        ("labelled", [2 / 7, 2 / 7, 3 / 7]),
         ("uniform", [1 / 3, 1 / 3, 1 / 3]),
         ([0.2, 0.5, 0.3], [0.2, 0.5, 0.3]),
     ],

@@ -32,6 +32,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfssl.errors import expect
+from tfssl.settings.priors import labelled_prior
 
 Array = npt.NDArray[Any]
 
@@ -107,8 +108,9 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
       n_components: number of Nystroem features, at most the number of points; "auto" takes one for
         every 30 points, from 500 to 1500; "rbf" only.
       class_prior: r, the share of each class among the unlabelled points: "labelled" for the
-        shares among the labels, "uniform" (better if few labels were drawn at random from classes
-        about equally common), or [n_classes] probabilities in the order of `classes_`.
+        shares (n_k + 1) / (n + K) among the labels, "uniform" (better if few labels were drawn at
+        random from classes about equally common), or [n_classes] probabilities in the order of
+        `classes_`.
       max_iter: most L-BFGS iterations for each of the annealing steps.
       tol: a step ends when an iteration lowers J by less than this fraction.
       random_state: seed for the choice of the Nystroem points; "rbf" only.
@@ -228,7 +230,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         """r: [n_classes], from `class_prior`."""
         n, prior = len(self.classes_), self.class_prior
         if isinstance(prior, str):
-            shares = np.mean(labels[:, None] == self.classes_, axis=0)
+            shares = labelled_prior(np.searchsorted(self.classes_, labels), n)
             prior = {"labelled": shares, "uniform": np.full(n, 1.0 / n)}.get(prior, prior)
         prior = np.asarray(prior)  # an unknown name has no shape
         valid = prior.shape == (n,) and np.all(prior >= 0) and np.isclose(prior.sum(), 1.0)

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tfssl.data.loading import source_of
 from tfssl.data.preprocessing import Preprocessing
 from tfssl.data.source import Source
 from tfssl.data.splits import Split, split
 from tfssl.errors import expect
 from tfssl.settings import Settings
+from tfssl.settings.priors import labelled_prior
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,7 @@ class Experiment:
         prior = self.settings.m2.class_prior
         if prior != "labelled":
             return prior
-        # One more of each than there are: a few labels do not tell a rare class from an absent one.
-        counts = np.bincount(self.split.label, minlength=self.source.num_classes) + 1
-        return (counts / counts.sum()).tolist()
+        return labelled_prior(self.split.label, self.source.num_classes).tolist()
 
 
 def _check_shift(max_shift, source):

@@ -134,7 +134,7 @@ def _warnings(found):
     if max(training) >= IMBALANCE * max(min(training), 1):
         yield (
             f"the classes are unbalanced: {min(training)} to {max(training)} labels; p(y) is taken "
-            'from the labels (m2.class_prior = "labelled")'
+            'from the labels (m2.class_prior = "labelled") if all are used (data.num_labelled)'
         )
     if min(training) == 0:
         yield "a class has no labelled training point: label one, or drop the class"

@@ -32,7 +32,8 @@ class DataSettings(Section):
     memory_limit_mb: Positive = 1000
     """Inputs of a folder or of TFRecords that are larger stay on disk while a model is trained."""
     num_labelled: Positive | Literal["all"] = 50
-    """How many training points keep their label, the same number of every class."""
+    """How many training points keep their label, the same number of every class; "all" for every
+    one that has a label, as common or rare as the classes are."""
     num_validation: Annotated[int, Field(ge=0)] = 0
     """Training points held out to watch training; their labels count as used by model selection."""
     num_test: Annotated[int, Field(ge=0)] = 500
@@ -98,7 +99,9 @@ class M2Settings(FitSettings):
     class_prior: (
         tuple[Annotated[float, Field(gt=0, strict=False)], ...] | Literal["labelled"] | None
     ) = None
-    """p(y); uniform if not given. "labelled": the shares (n_k + 1) / (n + K) among the labels."""
+    """p(y); uniform if not given. "labelled": the shares (n_k + 1) / (n + K) among the labels. With
+    a number for data.num_labelled the labels are as many of every class, so these shares are equal,
+    whatever the data: give the probabilities themselves where they are known."""
     classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """alpha / N."""
     top_classes: Positive | None = None
