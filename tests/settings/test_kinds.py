@@ -6,6 +6,7 @@ import pytest
 
 from tfssl.classifiers import make_classifier
 from tfssl.export.classifier_graphs import SCORES
+from tfssl.models import ONE_STAGE
 from tfssl.models.likelihoods import COINS, LAYERS
 from tfssl.settings import kinds, load_settings
 from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
@@ -13,6 +14,7 @@ from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
 
 def test_every_model_has_a_name_and_a_description():
     assert set(get_args(Model)) == set(kinds.MODELS) == set(kinds.DESCRIPTIONS)
+    assert set(get_args(Model)) - {"m1", "m1m2"} == set(ONE_STAGE)
 
 
 def test_every_likelihood_has_a_layer_and_its_values_are_coins_or_any_number():

@@ -103,7 +103,7 @@ def limits(run):
             f"The probabilities are scaled by a {run.calibration}; the calibration error above is "
             "that before."
         )
-    elif run.settings.model == "m1":
+    elif not run.model.has_classes:
         found.append("The probabilities are made from the classifier's scores, not calibrated.")
     if run.preprocessing.likelihood == "bernoulli":
         found.append("log_likelihood is a density of binary images; grey ones it only compares.")

@@ -32,7 +32,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfssl.export.classifier_graphs import classifier_graph
-from tfssl.models import M1, M2, objectives
+from tfssl.models import StackedM1M2, objectives
 
 TINY = np.finfo(np.float32).tiny
 
@@ -84,9 +84,10 @@ def _twin(function, levels):
 
 
 def _computations(run, dtype):
-    if isinstance(run.model, M1):
+    if not run.model.has_classes:
         return _M1Computations(run, dtype)
-    return _M2Computations(run) if isinstance(run.model, M2) else _StackComputations(run)
+    stacked = isinstance(run.model, StackedM1M2)
+    return _StackComputations(run) if stacked else _M2Computations(run)
 
 
 class _Computations:

@@ -59,6 +59,8 @@ class GenerativeModel(keras.Model):
     has_classes = True
     # Those that contain -log p(x), so that a change of the units of x adds to them.
     density_losses: tuple[str, ...] = ()
+    # What `latents` gives.
+    latents_name = "E[z|x]"
 
     @property
     def style_dim(self):
@@ -74,6 +76,10 @@ class GenerativeModel(keras.Model):
     def noise_dim(self):
         """The size of epsilon in `log_weights`."""
         return self.latent_dim
+
+    def class_features(self, x):
+        """What points are compared by where their classes count, [batch, F]: their latents."""
+        return self.latents(x)
 
     def compile(self, *args, stage="", kl_warmup_steps=0, **kwargs):
         """As Keras', and what belongs to a training and not to the model.

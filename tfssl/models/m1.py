@@ -31,6 +31,7 @@ class M1(GenerativeModel):
 
     loss_names = ("loss", "reconstruction", "kl_z")
     has_classes = False
+    latents_name = "E[z|x] of M1"
     density_losses = ("loss", "reconstruction")
 
     def __init__(

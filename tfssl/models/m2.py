@@ -146,6 +146,8 @@ class M2(GenerativeModel):
         "weight_prior",
         "error",
     )
+    # M2 reads the class off x, so its z need not form clusters.
+    latents_name = "E[z|x] of M2: styles"
     density_losses = ("loss", "labelled_loss", "unlabelled_loss", "reconstruction")
 
     def batch_losses(self, batch, seed, training):
@@ -272,6 +274,10 @@ class M2(GenerativeModel):
         x = self.expected(x)
         loc = self.encode(x[:, tf.newaxis], tf.eye(self.num_classes)).distribution.loc
         return tf.einsum("bk,bkz->bz", tf.nn.softmax(self.label_logits(x)), loc)
+
+    def class_features(self, x):
+        """x itself: z says what is left of x beside its class."""
+        return x
 
     def styles(self, x, y):
         """E[z|x,y], [..., latent_dim]."""

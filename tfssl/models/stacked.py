@@ -87,6 +87,7 @@ class StackedM1M2(GenerativeModel):
     """
 
     loss_names = M2.loss_names
+    latents_name = "E[z1|x] of M1"
 
     def __init__(self, m1, m2, active, **kwargs):
         super().__init__(**kwargs)

@@ -175,9 +175,7 @@ def latent_map(subject, folder):
     dim = latents.shape[1]
     if dim < 2:
         raise DoesNotFitError("the latent space has 1 dimension only")
-    # M2 reads the class off x, so its z is what else there is to say: it need not form clusters.
-    what = {"m1": "E[z|x] of M1", "m2": "E[z|x] of M2: styles", "m1m2": "E[z1|x] of M1"}
-    title = f"{what[subject.run.settings.model]}, {len(chosen)} test points"
+    title = f"{model.latents_name}, {len(chosen)} test points"
     title += f", t-SNE of {dim} dimensions" if dim > 2 else ""
     points, label = of_model.planar(latents), parts.label_test[chosen]
     figure = drawing.class_map(points, label, subject.run.class_names, title)

@@ -91,9 +91,8 @@ def bandwidth(features):
 
 def class_features(run, x, batch_size=1000):
     """What points are compared by, [N, F]: M1's latents, or what M2 sees, for stored inputs x."""
-    transform = (lambda seen: seen) if run.settings.model == "m2" else run.model.latents
     batches = [
-        transform(run.preprocessing(x[first : first + batch_size])).numpy()
+        run.model.class_features(run.preprocessing(x[first : first + batch_size])).numpy()
         for first in range(0, len(x), batch_size)
     ]
     return np.concatenate(batches)

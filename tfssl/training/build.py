@@ -13,7 +13,7 @@ import numpy as np
 from tfssl.data import batches
 from tfssl.data.batches import in_batches
 from tfssl.data.on_disk import Rows
-from tfssl.models import M1, M2, LatentM2, StackedM1M2, active_dimensions
+from tfssl.models import M1, ONE_STAGE, LatentM2, StackedM1M2, active_dimensions
 from tfssl.models.enumeration import TruncateLater
 from tfssl.models.noise import stream
 from tfssl.models.optimizers import HoldThenDecay
@@ -99,9 +99,10 @@ def m1_stage(experiment, strategy):
 
 
 def m2_stage(experiment, strategy):
-    """M2 on x itself."""
+    """M2, or another model of `ONE_STAGE`, on x itself."""
+    settings, dim = experiment.settings, experiment.preprocessing.dim
     with strategy.scope():
-        m2 = _make_m2(M2, experiment, experiment.preprocessing.dim, experiment.settings.likelihood)
+        m2 = _make_m2(ONE_STAGE[settings.model], experiment, dim, settings.likelihood)
     return _m2_stage(experiment, strategy, m2, waiting(experiment))
 
 

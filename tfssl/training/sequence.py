@@ -5,6 +5,7 @@ from typing import Any
 
 from tfssl.classifiers import fit_classifier, make_classifier
 from tfssl.data.batches import in_batches
+from tfssl.models import ONE_STAGE
 from tfssl.models.base import GenerativeModel
 from tfssl.training import build
 from tfssl.training.fit import Fitted, fit
@@ -45,7 +46,7 @@ def fit_experiment(experiment, place, m1=None):
             stage = drawing(stage, experiment, whole, place.draw)
         fitted[stage.name] = fit(stage, place)
 
-    if kind == "m2":
+    if kind in ONE_STAGE:
         stage = build.m2_stage(experiment, place.strategy)
         run(stage, stage.network)
         return Trained(stage.network.without_optimizer(), None, fitted)
