@@ -18,6 +18,7 @@ from tfssl.export import check, saved_model, versions, warmup
 from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference
+from tfssl.runs.opened import experiment_of
 from tfssl.runs.trained import TrainedRun
 from tfssl.storage import hashes
 
@@ -164,6 +165,35 @@ def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digit
         check.check_version(version, TrainedRun(other))
 
 
+def lose_data(run):
+    settings = json.loads((run / "settings.json").read_text())
+    settings["data"]["name"] = "gone.npz"
+    (run / "settings.json").write_text(json.dumps(settings))
+
+
+def test_an_export_needs_the_run_alone(broken, tmp_path):
+    """Its data may be gone; an older run, which kept no examples, needs them."""
+    older = shutil.copytree(broken, tmp_path / "older")
+    (older / "examples.npz").unlink()
+    version, _ = saved_model.export(older, tmp_path / "models", "tiny")
+    assert all(c.deviation <= 1e-5 for c in check.check_version(version, TrainedRun(older)))
+    lose_data(broken)
+    version, comparisons = saved_model.export(broken, tmp_path / "models", "tiny")
+    assert all(c.rows >= 10 for c in comparisons)
+    assert all(c.deviation <= 1e-5 for c in check.check_version(version, TrainedRun(broken)))
+    lose_data(older)
+    with pytest.raises(InputError, match=r"cannot read gone\.npz"):
+        saved_model.export(older, tmp_path / "models", "tiny")
+
+
+def test_the_examples_are_training_inputs(trained):
+    run = trained("model=m1")
+    seen = {x.tobytes() for x in experiment_of(run).split.x_train}
+    assert {x.tobytes() for x in run.examples} <= seen
+    assert run.examples.shape == (50, 8, 8)
+    assert run.examples.dtype == np.uint8
+
+
 def test_the_next_version_is_chosen(tmp_path):
     for name in ("1", "9", "007", "cards", "tflite"):  # two of them versions
         (tmp_path / name).mkdir()
@@ -257,6 +287,7 @@ def broken(run_folder, tmp_path):
         ("model.keras", b"nonsense"),
         ("preprocessing.npz", None),
         ("preprocessing.npz", b"nonsense"),
+        ("examples.npz", b"nonsense"),
         ("classifier.skops", None),
         ("classifier.skops", b"nonsense"),
         ("metrics.json", None),

@@ -10,24 +10,19 @@ import numpy as np
 from tfssl.errors import expect
 from tfssl.export.functions import functions
 from tfssl.runs.opened import experiment_of
+from tfssl.runs.trained import NUM_EXAMPLES
 from tfssl.storage.archives import damaged, read_arrays
 
-POINTS = 50
 SAMPLES = 5  # of z, for log_likelihood
 CLEAR = 1e-3  # how far the likeliest class must be ahead for its label to be compared
 
 
-def real_inputs(run, count=POINTS):
-    """Test points of the run's data as they are stored, or training points if it has none."""
-    experiment = experiment_of(run)
-    expect(
-        experiment.source.class_names == run.class_names,
-        f"the data must have the classes that {run.folder.path} was trained on",
-        trained_on=run.class_names,
-        data=experiment.source.class_names,
-    )
-    points = experiment.split.x_test
-    return (points if len(points) else experiment.split.x_train)[:count]
+def real_inputs(run):
+    """Inputs as they are stored: the run's examples, or of an older run the first of its data."""
+    if run.examples is not None:
+        return run.examples
+    parts = experiment_of(run).split
+    return np.asarray((parts.x_test if len(parts.x_test) else parts.x_train)[:NUM_EXAMPLES])
 
 
 def make_reference(run, x):

@@ -6,6 +6,7 @@
                       digests of their inputs and labels
   preprocessing.npz   shift, scale and whitening of the inputs
   schema.json         how files became inputs, if they were not arrays
+  examples.npz        a few training inputs as they are stored, to check an export on
   model.keras         the trained model (m1, m2 or the stack)
   classifier.skops    the classifier on M1's features (model = "m1")
   history.json        every epoch's losses, by stage

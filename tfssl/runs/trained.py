@@ -6,6 +6,9 @@ from tfssl.classifiers.files import load_classifier
 from tfssl.runs.folder import RunFolder
 from tfssl.storage.archives import damaged, read_arrays
 
+EXAMPLES = "examples.npz"
+NUM_EXAMPLES = 50
+
 
 class TrainedRun:
     """A finished run, ready to predict.
@@ -37,6 +40,17 @@ class TrainedRun:
         from tfssl.runs.temperature import Calibration
 
         return Calibration.load(self.folder)
+
+    @functools.cached_property
+    def examples(self):
+        """A few training inputs as they are stored, [n, ...]; None if the run is an older one's."""
+        path = self.folder / EXAMPLES
+        if not path.exists():
+            return None
+        with damaged(path):
+            x = read_arrays(path)["x"]
+        self.preprocessing.check(x, str(path))
+        return x
 
     def calibrated_probabilities(self, x):
         """What an export gives: `probabilities`, scaled if the run has a calibration."""

@@ -11,7 +11,7 @@ from tfssl.errors import InputError
 from tfssl.runs import calibration
 from tfssl.runs.evaluation import evaluate_experiment, evaluate_selected
 from tfssl.runs.folder import RunFolder
-from tfssl.runs.trained import TrainedRun
+from tfssl.runs.trained import EXAMPLES, NUM_EXAMPLES, TrainedRun
 from tfssl.storage.files import write_json
 from tfssl.training.fit import Place
 from tfssl.training.refit import refitting
@@ -70,6 +70,7 @@ def _run(experiment, place, m1):
         class_names=np.array(experiment.source.class_names),
         **experiment.preprocessing.arrays(),
     )
+    folder.save_arrays(EXAMPLES, x=examples(experiment.split.x_train))
     if experiment.source.schema is not None:
         write_json(folder / "schema.json", experiment.source.schema)
     with refusals(folder.path):
@@ -90,6 +91,12 @@ def _run(experiment, place, m1):
     # The last file: a run without it goes on from its checkpoints and writes the others again.
     seconds = {name: f.seconds for name, f in trained.fitted.items()}
     folder.write_status("finished", experiment.settings.seed, seconds, model)
+
+
+def examples(x):
+    """A few of the stored inputs [N, ...], the same at every call: an export is checked on them."""
+    rows = np.random.default_rng(0).permutation(len(x))[:NUM_EXAMPLES]
+    return np.asarray(x[np.sort(rows)])
 
 
 @contextlib.contextmanager
