@@ -11,6 +11,7 @@ from tfssl.cli import app
 from tfssl.devices import conversion, files, litert
 from tfssl.devices.ondevice import DeviceModel
 from tfssl.errors import InputError
+from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference
 from tfssl.export.versions import new_version
 from tfssl.runs.temperature import Calibration, scaled
@@ -29,7 +30,7 @@ def stack(trained):
 def device_folder(stack, digits, tmp_path_factory):
     """The stack's files, of f32 and int8, as `export` writes them."""
     folder = tmp_path_factory.mktemp("devices") / "tflite"
-    reference = make_reference(stack, digits)
+    reference = make_reference(stack, functions(stack), digits)
     files.write_device_files(folder, stack, ("f32", "int8"), reference)
     return folder
 
@@ -156,7 +157,7 @@ def test_what_deviates_is_refused(limits, device_folder, stack, digits, monkeypa
     metadata = json.loads((device_folder / "metadata.json").read_text())
     found = {"classify_f32.tflite": metadata["files"]["classify_f32.tflite"]}
     reference = files.device_reference(
-        conversion.device_functions(stack), make_reference(stack, digits)
+        conversion.device_functions(stack), make_reference(stack, functions(stack), digits)
     )
     monkeypatch.setitem(files.LIMITS, "f32", limits)
     with pytest.raises(InputError, match="must be within"):

@@ -15,6 +15,7 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from tfssl.errors import InputError
 from tfssl.export import check, saved_model, versions, warmup
+from tfssl.export.contract import read_ranges
 from tfssl.export.cpp_loader import SavedModelSession
 from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference
@@ -83,7 +84,7 @@ def test_the_check_finds_other_weights(exported, tmp_path, trained):
     reference = load_reference(version.card / "reference.npz")
     run = trained("model=m2")
     run.model.set_weights([w + np.float32(1e-3) for w in run.model.get_weights()])
-    saved_model.write_saved_model(tmp_path / "other", run)
+    saved_model.write_saved_model(tmp_path / "other", run.model, functions(run))
     with pytest.raises(InputError, match="of the reference"):
         check.check_saved_model(tmp_path / "other", reference)
     with pytest.raises(InputError, match="of the reference"):
@@ -123,8 +124,62 @@ def test_the_card_tells_data_errors_versions_and_hashes(version):
     assert "model.keras" in card["run_files"]
     text = (version.card / "card.md").read_text()
     assert f"| test | {100 * test['error']:.2f} |" in text
-    for name in card["signatures"]:
+    contract = json.loads((version.card / "contract.json").read_text())
+    for name in contract["signatures"]:
         assert f"| {name} |" in text
+    assert "| classify | x: uint8 [?, 8, 8] in [0, 16] |" in text
+
+
+def test_the_contract_is_what_the_cpp_loader_finds(version):
+    """Names, dtypes and shapes of all inputs and outputs; ranges are checked by the server."""
+    contract = json.loads((version.card / "contract.json").read_text())
+    assert contract["classes"] == [str(k) for k in range(10)]
+
+    def found(tensors):
+        return {
+            key: {
+                "dtype": tf.as_dtype(tensor.dtype).name,
+                "shape": tf.TensorShape(tensor.tensor_shape).as_list(),
+            }
+            for key, tensor in tensors.items()
+        }
+
+    def promised(tensors):
+        return {key: {k: about[k] for k in ("dtype", "shape")} for key, about in tensors.items()}
+
+    with SavedModelSession(version.path) as session:
+        assert set(session.signatures) == set(contract["signatures"])
+        for name, signature in session.signatures.items():
+            sides = contract["signatures"][name]
+            assert found(signature.inputs) == promised(sides["inputs"])
+            for key, about in found(signature.outputs).items():
+                assert about["dtype"] == sides["outputs"][key]["dtype"]
+                shape = tf.TensorShape(about["shape"])
+                assert shape.is_compatible_with(sides["outputs"][key]["shape"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "must be a contract of format 1"),
+        ({"signatures": [1]}, "must have a table `signatures`"),
+        ({"signatures": {"classify": 3}}, "must have a table `inputs`"),
+        ({"signatures": {"classify": {"inputs": {"x": 3}}}}, "must have a table `x`"),
+        (
+            {"signatures": {"classify": {"inputs": {"x": {"minimum": "low"}}}}},
+            "must have numbers for the range of x",
+        ),
+    ],
+)
+def test_a_damaged_contract_is_refused(change, message, tmp_path):
+    version = versions.Version(tmp_path, 1)
+    version.card.mkdir(parents=True)
+    good = {"format": 1, "signatures": {"classify": {"inputs": {"x": {"minimum": 0}}}}}
+    (version.card / "contract.json").write_text(json.dumps(good))
+    assert read_ranges(version) == {"classify": {"x": (0, None)}}
+    (version.card / "contract.json").write_text(json.dumps(good | change))
+    with pytest.raises(InputError, match=message):
+        read_ranges(version)
 
 
 def test_a_calibrated_run_exports_what_predict_gives(run_folder, exported, digits, tmp_path, call):
@@ -229,7 +284,8 @@ def test_what_fails_leaves_nothing_behind(run_folder, tmp_path, monkeypatch, ste
         raise error
 
     monkeypatch.setattr(saved_model, "make_reference", lambda *_: {})
-    monkeypatch.setattr(saved_model, "write_saved_model", lambda path, _: path.mkdir())
+    monkeypatch.setattr(saved_model.contract, "make_contract", lambda *_: {})
+    monkeypatch.setattr(saved_model, "write_saved_model", lambda path, *_: path.mkdir())
     monkeypatch.setattr(saved_model, step, fail)
     with pytest.raises((InputError, KeyboardInterrupt)):
         saved_model.export(run_folder("model=m2"), tmp_path / "new" / "models", "tiny")

@@ -19,12 +19,22 @@ LIMIT = 2**20
 
 @pytest.fixture(scope="module")
 def folder(exported, tmp_path_factory):
-    """Two models: m1 with the versions 1 and 2, and m2 with the version 1."""
+    """Two models: m1 with the versions 1 and 2, and m2 with the version 1, which has no contract.
+
+    Before there was one, its inputs stood in the card.
+    """
     folder = tmp_path_factory.mktemp("served") / "saved_models"
     shutil.copytree(exported("model=m1").model_dir, folder / "first")
     for kind in ("first", "first/cards"):
         shutil.copytree(folder / kind / "1", folder / kind / "2")
     shutil.copytree(exported("model=m2").model_dir, folder / "second")
+    older = folder / "second" / "cards" / "1"
+    signatures = json.loads((older / "contract.json").read_text())["signatures"]
+    del signatures["serving_default"]
+    inputs = {name: sides["inputs"] for name, sides in signatures.items()}
+    card = json.loads((older / "card.json").read_text())
+    (older / "card.json").write_text(json.dumps(card | {"signatures": inputs}))
+    (older / "contract.json").unlink()
     return folder
 
 

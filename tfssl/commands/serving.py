@@ -45,9 +45,16 @@ def export(
     quantisations = () if tflite is None else parse_quantisations(tflite)
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
+        from tfssl.devices.files import write_device_files
         from tfssl.export import saved_model
+
+    def for_devices(stage, trained, reference):
+        if quantisations:
+            progress = conversion_progress
+            write_device_files(stage.tflite, trained, quantisations, reference, progress)
+
     with cleaning_up_when_terminated():
-        version, comparisons = saved_model.export(run, to, name, quantisations, conversion_progress)
+        version, comparisons = saved_model.export(run, to, name, for_devices)
     print_comparisons(comparisons)
     if quantisations:
         print_files(version.tflite)

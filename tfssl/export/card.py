@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from tfssl.export.check import TOLERANCE
-from tfssl.export.functions import functions
 from tfssl.runs.provenance import versions
 from tfssl.runs.temperature import calibration_record
 from tfssl.settings import dump_settings
@@ -21,7 +20,7 @@ RUN_FILES = (
 )
 
 
-def write_card(stage, name, run, metrics, comparisons):
+def write_card(stage, name, run, metrics, comparisons, contract):
     """Write card.json and card.md of a `Stage` whose SavedModel is complete.
 
     Args:
@@ -30,11 +29,12 @@ def write_card(stage, name, run, metrics, comparisons):
       run: the `TrainedRun`.
       metrics: its metrics.json.
       comparisons: of the signatures, see `tfssl.export.check`.
+      contract: see `tfssl.export.contract`.
     """
     card = make_card(stage, name, run, metrics, comparisons)
     write_json(stage.card / "card.json", card)
     with atomic_path(stage.card / "card.md") as temporary:
-        temporary.write_text(as_markdown(card), encoding="utf-8")
+        temporary.write_text(as_markdown(card, contract), encoding="utf-8")
 
 
 def make_card(stage, name, run, metrics, comparisons):
@@ -63,10 +63,6 @@ def make_card(stage, name, run, metrics, comparisons):
         },
         "calibration": calibration_record(run.calibration),
         "limits": limits(run),
-        "signatures": {
-            key: {kind: describe(spec, run, kind) for kind, spec in sorted(function.inputs.items())}
-            for key, function in functions(run).items()
-        },
         "checked": {
             "by": "TensorFlow's C++ loader, against the Keras model on real inputs",
             "tolerance": TOLERANCE,
@@ -79,16 +75,6 @@ def make_card(stage, name, run, metrics, comparisons):
         "run_files": file_hashes(run.folder.path, RUN_FILES),
         "files": folder_hashes(stage.saved_model),
     }
-
-
-def describe(spec, run, kind):
-    """An input for the card: dtype, shape (None where any size will do) and range."""
-    levels = run.preprocessing.levels
-    top = {"x": levels, "y": len(run.class_names) - 1}.get(kind)
-    if kind == "x" and levels is not None and spec.dtype.is_floating:
-        top = 1
-    bounds = {} if top is None else {"minimum": 0, "maximum": top}
-    return {"dtype": spec.dtype.name, "shape": spec.shape.as_list(), **bounds}
 
 
 def limits(run):
@@ -110,8 +96,8 @@ def limits(run):
     return found
 
 
-def as_markdown(card):
-    """The card for people."""
+def as_markdown(card, contract):
+    """The card for people, with the inputs of the contract."""
     data, lines = card["data"], [f"# {card['name']}, version {card['version']}", ""]
     lines += [f"{card['model']}. Exported {card['exported']}.", ""]
     lines += [
@@ -131,13 +117,14 @@ def as_markdown(card):
         )
     lines += ["", "**Limits.**", "", *(f"- {limit}" for limit in card["limits"]), ""]
     lines += ["| signature | inputs | off the Keras model by |", "| --- | --- | ---: |"]
-    for name, inputs in card["signatures"].items():
+    for name, deviation in sorted(card["checked"]["deviations"].items()):
+        inputs = contract["signatures"][name]["inputs"]
         given = ", ".join(
             f"{key}: {i['dtype']} {['?' if n is None else n for n in i['shape']]}"
             + (f" in [{i['minimum']}, {i['maximum']}]" if "maximum" in i else "")
             for key, i in inputs.items()
         ).replace("'", "")
-        lines.append(f"| {name} | {given} | {card['checked']['deviations'][name]:.1e} |")
+        lines.append(f"| {name} | {given} | {deviation:.1e} |")
     lines += [
         "",
         f"Checked by {card['checked']['by']}: probabilities are at most "

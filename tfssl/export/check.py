@@ -9,6 +9,7 @@ import numpy as np
 
 from tfssl.errors import expect
 from tfssl.export.cpp_loader import SavedModelSession
+from tfssl.export.functions import functions
 from tfssl.export.reference import load_reference, make_reference, real_inputs
 from tfssl.runs.temperature import calibration_record
 from tfssl.storage.files import read_json
@@ -99,7 +100,7 @@ def check_version(version, run=None):
         exported=exported,
         run=current,
     )
-    return check_saved_model(version.path, make_reference(run, real_inputs(run)))
+    return check_saved_model(version.path, make_reference(run, functions(run), real_inputs(run)))
 
 
 def check_hashes(version):

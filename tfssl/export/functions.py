@@ -119,7 +119,10 @@ class _Computations:
         raise NotImplementedError
 
     def probabilities(self, scores):
-        """p(y|x), or p_T(y|x) as in `runs.temperature.scaled`, from its scores, float32."""
+        """p(y|x), or p_T(y|x), from its scores, float32.
+
+        `runs.temperature.scaled` is the same in numpy: every export is checked against it.
+        """
         if self.calibration is not None:
             log_p = tf.maximum(tf.nn.log_softmax(scores), math.log(TINY))
             scores = log_p / self.calibration.temperature

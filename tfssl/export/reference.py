@@ -8,7 +8,6 @@ from the functions of `tfssl.export.functions`, called one operation after anoth
 import numpy as np
 
 from tfssl.errors import expect
-from tfssl.export.functions import functions
 from tfssl.runs.opened import experiment_of
 from tfssl.runs.trained import NUM_EXAMPLES
 from tfssl.storage.archives import damaged, read_arrays
@@ -25,8 +24,8 @@ def real_inputs(run):
     return np.asarray((parts.x_test if len(parts.x_test) else parts.x_train)[:NUM_EXAMPLES])
 
 
-def make_reference(run, x):
-    """The reference of a `TrainedRun` on stored inputs x."""
+def make_reference(run, found, x):
+    """The reference of a `TrainedRun`, with the `functions` found of it, on stored inputs x."""
     probabilities = run.probabilities(x)
     first, second = np.sort(probabilities, axis=1)[:, :-3:-1].T
     clear = first - second > CLEAR
@@ -38,7 +37,7 @@ def make_reference(run, x):
     x = x[clear]
     probabilities = run.calibrated_probabilities(x)
     reference = {}
-    for name, function in functions(run).items():
+    for name, function in found.items():
         inputs = {key: _values(key, spec, x, run) for key, spec in function.inputs.items()}
         outputs = {key: value.numpy() for key, value in function.call(**inputs).items()}
         if "probabilities" in outputs:

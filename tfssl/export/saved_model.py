@@ -1,13 +1,10 @@
-"""A trained run as a SavedModel that TF Serving can load: signatures, warm-up requests, a card.
-
-Beside it, if asked for, the files for devices.
-"""
+"""A trained run as a SavedModel that TF Serving can load: signatures, warm-up requests, a card."""
 
 import keras
 import tensorflow as tf
 
-from tfssl.devices.files import write_device_files
 from tfssl.errors import InputError
+from tfssl.export import contract
 from tfssl.export.card import write_card
 from tfssl.export.check import check_saved_model
 from tfssl.export.functions import functions
@@ -16,19 +13,18 @@ from tfssl.export.versions import check_folder, check_name, new_version
 from tfssl.export.warmup import write_warmup
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.trained import TrainedRun
+from tfssl.storage.files import write_json
 
 
-def export(run_dir, folder, name=None, quantisations=(), progress=iter):
+def export(run_dir, folder, name=None, beside=None):
     """Write the next version of a model, checked by TensorFlow's C++ loader, or nothing at all.
-
-    Files for devices are part of the version: checked by LiteRT, all there or no version.
 
     Args:
       run_dir: a finished run.
       folder: where the models are, such as saved_models.
       name: the model's; the run folder's if None.
-      quantisations: of the files for devices, see `tfssl.devices.conversion`; perhaps none.
-      progress: wraps the list of files for devices.
+      beside: (stage, run, reference) -> None, writes more into the `Stage`, such as files for
+        devices: they are part of the version, all there or no version.
 
     Returns:
       version: the new `Version`.
@@ -40,31 +36,34 @@ def export(run_dir, folder, name=None, quantisations=(), progress=iter):
     RunFolder.open(run_dir).check_finished()
     run = TrainedRun(run_dir)
     metrics = run.folder.read_json("metrics.json")
-    reference = make_reference(run, real_inputs(run))
+    found = functions(run)
+    reference = make_reference(run, found, real_inputs(run))
+    promised = contract.make_contract(run, found, reference)
     with new_version(folder / name) as stage:
         try:
-            write_saved_model(stage.saved_model, run)
+            write_saved_model(stage.saved_model, run.model, found)
             write_warmup(stage.saved_model, name, reference)
             comparisons = check_saved_model(stage.saved_model, reference)
         except tf.errors.OpError as error:  # a full disk, as TensorFlow says it
             reason = error.message.rsplit("; ", 1)[-1]  # before it: the file and the node
             raise InputError(f"cannot write {stage.version.path}: {reason}.") from None
         save_reference(stage.card / "reference.npz", reference)
-        write_card(stage, name, run, metrics, comparisons)
-        if quantisations:
-            write_device_files(stage.tflite, run, quantisations, reference, progress)
+        write_json(stage.card / contract.FILE, promised)
+        write_card(stage, name, run, metrics, comparisons, promised)
+        if beside is not None:
+            beside(stage, run, reference)
     return stage.version, comparisons
 
 
-def write_saved_model(path, run):
-    """The functions of a `TrainedRun` as signatures; "classify" is the default one.
+def write_saved_model(path, model, found):
+    """The functions found of a model as signatures; "classify" is the default one.
 
     `keras.export.ExportArchive` registers the variables in a way that servers find;
     `tf.saved_model.save` of a module that holds a Keras model does not.
     """
     archive = keras.export.ExportArchive()
-    archive.track(run.model)
-    for function in functions(run).values():  # the first becomes serving_default
+    archive.track(model)
+    for function in found.values():  # the first becomes serving_default
         graph = tf.function(function.call, autograph=False)
         graph.get_concrete_function(**function.inputs)
         archive.add_endpoint(function.name, graph)

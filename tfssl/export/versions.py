@@ -2,9 +2,10 @@
 
   <name>/<version>/              the SavedModel; a server takes the largest number
   <name>/cards/<version>/        about that version, for people and for `tfssl check-export`:
+    contract.json                  what it takes and gives, for the server
     card.json, card.md             the model card
     reference.npz                  inputs, and what the Keras model makes of them
-  <name>/tflite/<version>/       the files for devices, if asked for, see `device_files`
+  <name>/tflite/<version>/       the files for devices, if asked for, see `tfssl.devices.files`
 
 A new version is written to a hidden folder beside and renamed in one step when it is complete, so
 a server never sees half of one. What fails or is interrupted is removed.

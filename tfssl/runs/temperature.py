@@ -19,7 +19,10 @@ SHARPEST, SOFTEST = 1e-4, 1e4
 
 
 def scaled(probabilities, temperature):
-    """p_T(y|x), [N, K], from p(y|x), [N, K]."""
+    """p_T(y|x), [N, K], from p(y|x), [N, K].
+
+    `export.functions` has it again as a graph: every export is checked against this.
+    """
     return special.softmax(log_scores(probabilities) / temperature, axis=1)
 
 

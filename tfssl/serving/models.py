@@ -13,9 +13,9 @@ from kserve.errors import InvalidInput
 from kserve.utils.numpy_codec import from_np_dtype
 
 from tfssl.errors import InputError, expect
+from tfssl.export.contract import read_ranges
 from tfssl.export.versions import Version, check_name, versions
 from tfssl.serving import rest
-from tfssl.storage.files import read_json
 
 
 class ServedVersion(Model):
@@ -26,7 +26,7 @@ class ServedVersion(Model):
         self.version = version.number
         # The signatures are used for as long as this object lives, and it holds the variables.
         self.loaded = tf.saved_model.load(str(version.path))
-        self.inputs = read_inputs(self.loaded.signatures, version.card / "card.json")
+        self.inputs = read_inputs(self.loaded.signatures, read_ranges(version))
         self.ready = True
 
     async def predict(self, payload, *_):
@@ -89,24 +89,20 @@ class ServedVersion(Model):
         ]
 
 
-def read_inputs(signatures, card):
-    """{signature: {input: `rest.Input`}}; ranges are the model card's, if there is one."""
-    known = read_json(card).get("signatures", {}) if card.is_file() else {}
-    known["serving_default"] = known.get("classify", {})
-    found = {}
-    for name, function in signatures.items():
-        specs = function.structured_input_signature[1]
-        found[name] = {
+def read_inputs(signatures, ranges):
+    """{signature: {input: `rest.Input`}} of what is loaded, with the ranges of its contract."""
+    return {
+        name: {
             key: rest.Input(
                 key,
                 np.dtype(spec.dtype.as_numpy_dtype),
                 tuple(spec.shape),
-                known.get(name, {}).get(key, {}).get("minimum"),
-                known.get(name, {}).get(key, {}).get("maximum"),
+                *ranges.get(name, {}).get(key, (None, None)),
             )
-            for key, spec in specs.items()
+            for key, spec in function.structured_input_signature[1].items()
         }
-    return found
+        for name, function in signatures.items()
+    }
 
 
 def _v2_array(given, inputs):
