@@ -99,7 +99,7 @@ def images(rng, count=300, shape=(4, 4, 3)):
 
 def test_whitened_images(rng):
     x = images(rng)
-    preprocessing = Preprocessing.fit(x, 255, "gaussian", whitening=48)
+    preprocessing = Preprocessing.fit(x, 255, "gaussian", components=48)
     seen = preprocessing(x).numpy()
     np.testing.assert_allclose(np.cov(seen.T, ddof=0), np.eye(48), atol=1e-3)
     np.testing.assert_allclose(preprocessing.inverse(seen), x, atol=1e-2)
@@ -108,9 +108,9 @@ def test_whitened_images(rng):
 
 def test_chunks_do_not_matter(rng, monkeypatch):
     x = images(rng)
-    whole = Preprocessing.fit(x, 255, "gaussian", whitening=5)
+    whole = Preprocessing.fit(x, 255, "gaussian", components=5)
     monkeypatch.setattr("tfssl.data.preprocessing.CHUNK", 7)
-    parts = Preprocessing.fit(x, 255, "gaussian", whitening=5)
+    parts = Preprocessing.fit(x, 255, "gaussian", components=5)
     np.testing.assert_allclose(np.abs(parts(x)), np.abs(whole(x)), rtol=1e-3, atol=1e-4)
 
 
@@ -130,7 +130,7 @@ def test_log_det_changes_the_variables_of_a_gaussian(rng):
 def test_log_det_of_the_kept_subspace(rng):
     """Standardised features in two directions only: the density over the plane they span."""
     x = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 5)) * [1, 20, 300, 4, 0.1] + 7
-    preprocessing = Preprocessing.fit(x, None, "gaussian", whitening=2)
+    preprocessing = Preprocessing.fit(x, None, "gaussian", components=2)
     scaled = (x - x.mean(axis=0)) / x.std(axis=0)
     covariance = np.cov(scaled.T, ddof=0)
     density = stats.multivariate_normal(np.zeros(5), covariance, allow_singular=True)
@@ -180,8 +180,8 @@ def test_graphs_give_what_arrays_give(rng):
 @pytest.mark.parametrize(
     ("shape", "likelihood", "options", "message"),
     [
-        ((4, 4), "bernoulli", {"whitening": 3}, 'whitening needs likelihood = "gaussian"'),
-        ((4, 4), "gaussian", {"whitening": 17}, "components=17, directions=16"),
+        ((4, 4), "bernoulli", {"components": 3}, 'whitening needs likelihood = "gaussian"'),
+        ((4, 4), "gaussian", {"components": 17}, "components=17, directions=16"),
         ((4, 4), "binomial", {"downsample": 2}, "averages, not counts"),
         ((4, 6), "gaussian", {"downsample": 4}, r"must divide.*downsample=4, shape=\(4, 6\)"),
         ((16,), "gaussian", {"downsample": 2}, r"must divide.*shape=\(16,\)"),

@@ -61,7 +61,7 @@ def test_bounds_of_whitened_inputs_are_those_of_the_pixels(rng):
 
     x = rng.integers(0, 256, size=(60, 2, 2)).astype(np.uint8)
     label = np.arange(60) % 2
-    preprocessing = Preprocessing.fit(x, 255, "gaussian", whitening=4)
+    preprocessing = Preprocessing.fit(x, 255, "gaussian", components=4)
     volume = np.linalg.slogdet(np.cov(x.reshape(60, 4).T / 255, ddof=0))[1] / 2
     m1 = M1(4, 3, (8,), "gaussian")
     m2 = M2(4, 2, 30, 30, 3, (8,), "gaussian")

@@ -69,8 +69,8 @@ def test_a_stack_predicts_and_gives_pixels_back(run, source):
     assert wrong.mean() == run.folder.read_json("metrics.json")["test"]["error"]
     # By hand: x = mean + V (s * what the model sees), in [0, 1].
     generated = of_model.reconstructions(run.model, run.preprocessing(source.x))
-    whitening = run.preprocessing.whitening
-    pixels = whitening.mean + (generated * whitening.deviations) @ whitening.axes.T
+    components = run.preprocessing.components
+    pixels = components.mean + (generated * components.deviations) @ components.axes.T
     pictures = run.preprocessing.intensities(generated)
     assert pictures.shape == (200, 4, 4, 3)
     np.testing.assert_allclose(pictures.reshape(200, 48), pixels, atol=1e-5)

@@ -13,11 +13,11 @@ ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
-class Whitening:
+class Components:
     """x [N, P] -> V^T (x - mean) / s, [N, D], with a diagonal covariance over the training inputs.
 
-    Whitening proper makes it I; without `equalise` the components keep their proportions, and their
-    mean variance is 1.
+    Scaled each, the components are white: the covariance is I. Scaled all alike, they keep their
+    proportions, and their mean variance is 1.
 
     Attributes:
       mean: [P].
@@ -31,14 +31,14 @@ class Whitening:
     deviations: np.ndarray
 
     @classmethod
-    def fit(cls, chunks, centre, keep, equalise=True):
+    def fit(cls, chunks, centre, keep, scaling="each"):
         """Find the axes in one pass over the training inputs.
 
         Args:
           chunks: float64 arrays [n, P], together the training inputs.
           centre: [P], about their mean; the nearer it is, the smaller are rounding errors.
           keep: how many components, an integer, or which share of the variance, a float below 1.
-          equalise: whether every component is to have unit variance.
+          scaling: "each" to give every component unit variance, "all" to divide all by one number.
         """
         count, total, moment = 0, np.zeros_like(centre), np.zeros((len(centre), len(centre)))
         for x in chunks:
@@ -51,7 +51,7 @@ class Whitening:
         variances, axes = variances[::-1], axes[:, ::-1]
         kept = _num_components(variances, keep)
         variances = variances[:kept]
-        if not equalise:
+        if scaling == "all":
             variances = np.full(kept, variances.mean())
         return cls(
             (centre + offset).astype(np.float32),

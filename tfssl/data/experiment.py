@@ -41,7 +41,7 @@ class Experiment:
             schema,
         )
         source = parts.source
-        _check_shift(data.max_shift, source)
+        _check(settings, source, parts)
         x_train = parts.x_train
         preprocessing = preprocessing or Preprocessing.fit(
             x_train, source.levels, settings.likelihood, data.whitening, data.downsample
@@ -49,25 +49,6 @@ class Experiment:
         preprocessing.check(x_train, f"{source.name}, training points")
         preprocessing.check(parts.x_validation, f"{source.name}, validation points")
         preprocessing.check(parts.x_test, f"{source.name}, test points")
-        expect(
-            len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
-            "there must be unlabelled points to learn from",
-            hint='Lower data.num_labelled, or set it to "all" to train on labels alone.',
-            unlabelled=0,
-        )
-        prior = settings.m2.class_prior
-        expect(
-            not isinstance(prior, tuple) or len(prior) == source.num_classes,
-            "m2.class_prior must have one probability per class",
-            probabilities=len(prior or ()),
-            classes=source.num_classes,
-        )
-        expect(
-            (settings.m2.top_classes or 1) <= source.num_classes,
-            "m2.top_classes must not exceed the number of classes",
-            top_classes=settings.m2.top_classes,
-            classes=source.num_classes,
-        )
         return cls(settings, source, parts, preprocessing)
 
     def names(self, part):
@@ -91,12 +72,32 @@ class Experiment:
         return labelled_prior(self.split.label, self.source.num_classes).tolist()
 
 
-def _check_shift(max_shift, source):
-    """Fail unless there are images, and something of each stays in place."""
-    if max_shift:
-        expect(
-            source.image_shape is not None and max_shift < min(source.image_shape[:2]),
-            "data.max_shift moves images: it must be smaller than their sides, 0 for other data",
-            max_shift=max_shift,
-            shape=source.x.shape[1:],
-        )
+def _check(settings, source, parts):
+    """Fail unless the settings suit the data."""
+    data, m2 = settings.data, settings.m2
+    sides = (source.image_shape or ())[:2]
+    expect(
+        data.max_shift == 0 or data.max_shift < min(sides, default=0),
+        "data.max_shift moves images: it must be smaller than their sides, 0 for other data",
+        max_shift=data.max_shift,
+        shape=source.x.shape[1:],
+    )
+    expect(
+        len(parts.x_unlabelled) > 0 or data.num_labelled == "all",
+        "there must be unlabelled points to learn from",
+        hint='Lower data.num_labelled, or set it to "all" to train on labels alone.',
+        unlabelled=0,
+    )
+    prior = m2.class_prior
+    expect(
+        not isinstance(prior, tuple) or len(prior) == source.num_classes,
+        "m2.class_prior must have one probability per class",
+        probabilities=len(prior or ()),
+        classes=source.num_classes,
+    )
+    expect(
+        (m2.top_classes or 1) <= source.num_classes,
+        "m2.top_classes must not exceed the number of classes",
+        top_classes=m2.top_classes,
+        classes=source.num_classes,
+    )

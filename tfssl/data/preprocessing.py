@@ -1,4 +1,4 @@
-"""From stored inputs to what a model sees, and back: average, flatten, shift, scale, whiten.
+"""From stored inputs to what a model sees, and back: average, flatten, shift, scale, components.
 
 Images become intensities in [0, 1], averaged over blocks of pixels if asked for; other features are
 standardised for a Gaussian likelihood. Both can then become their principal components. The same
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import tensorflow as tf
 
-from tfssl.data.components import Whitening
+from tfssl.data.components import Components
 from tfssl.errors import expect
 from tfssl.settings.kinds import UNBOUNDED
 
@@ -20,7 +20,7 @@ CHUNK = 2000
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """x -> (flat(x) - shift) / scale, float32 [N, D]; with averages before and whitening after.
+    """x -> (flat(x) - shift) / scale, float32 [N, D]; with averages before and components after.
 
     Attributes:
       shape: the shape of one stored input.
@@ -28,7 +28,7 @@ class Preprocessing:
       levels: grey levels above black of image data, else None.
       likelihood: what the model takes the result to be, for `check`.
       downsample: the side of the blocks of pixels that are averaged.
-      whitening: acts on the scaled inputs, or None; D = P without it.
+      components: what the scaled inputs become, or None; D = P without them.
     """
 
     shape: tuple[int, ...]
@@ -37,17 +37,17 @@ class Preprocessing:
     levels: int | None
     likelihood: str
     downsample: int = 1
-    whitening: Whitening | None = None
+    components: Components | None = None
 
     @classmethod
-    def fit(cls, x, levels, likelihood, whitening=None, downsample=1):
-        """Choose shift, scale and whitening; `x` are training inputs, and only they are looked at.
+    def fit(cls, x, levels, likelihood, components=None, downsample=1):
+        """Choose shift, scale and components; `x` are training inputs, and only they are looked at.
 
         Args:
           x: [N, ...] training inputs, an array or `Rows`.
           levels: grey levels above black of image data, else None.
           likelihood: the model's p(x|...).
-          whitening: how many principal components to keep, an integer, or which share of the
+          components: how many principal components to keep, an integer, or which share of the
             variance, a float below 1; None to do without.
           downsample: the side of the blocks of pixels to average.
         """
@@ -64,7 +64,7 @@ class Preprocessing:
             'data.downsample gives averages, not counts: likelihood must not be "binomial"',
         )
         expect(
-            whitening is None or likelihood in UNBOUNDED,
+            components is None or likelihood in UNBOUNDED,
             'data.whitening needs likelihood = "gaussian" or "isotropic"',
             likelihood=likelihood,
         )
@@ -73,14 +73,13 @@ class Preprocessing:
         plain = cls(shape, np.zeros(dim), scale, levels, likelihood, downsample)
         if levels is None and likelihood in UNBOUNDED:
             plain = plain._standardised(x)
-        if whitening is None:
+        if components is None:
             return plain
         centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
         # One scale for all of x tells what is large from what is small: it must stay so.
-        equalise = likelihood != "isotropic"
-        return replace(
-            plain, whitening=Whitening.fit(plain._chunks(x), centre, whitening, equalise)
-        )
+        scaling = "all" if likelihood == "isotropic" else "each"
+        found = Components.fit(plain._chunks(x), centre, components, scaling)
+        return replace(plain, components=found)
 
     def _standardised(self, x):
         """The same with zero mean and unit variance of every feature of x."""
@@ -101,7 +100,7 @@ class Preprocessing:
     @property
     def dim(self):
         """D, the size of what the model sees."""
-        return len(self.shift) if self.whitening is None else self.whitening.dim
+        return len(self.shift) if self.components is None else self.components.dim
 
     @property
     def image_shape(self):
@@ -113,13 +112,13 @@ class Preprocessing:
 
     @property
     def log_det(self):
-        """log |det d(model input) / d(scaled input)|, 0 without whitening.
+        """log |det d(model input) / d(scaled input)|, 0 without components.
 
         log p(scaled input) = log p(model input) + log_det. The scaled inputs are intensities in
-        [0, 1], or standardised features. If whitening dropped components, these are densities over
+        [0, 1], or standardised features. If some components were dropped, these are densities over
         the subspace that is kept.
         """
-        return 0.0 if self.whitening is None else self.whitening.log_det
+        return 0.0 if self.components is None else self.components.log_det
 
     @property
     def total_count(self):
@@ -132,10 +131,10 @@ class Preprocessing:
         # Numbers far from 0 are centred before float32 rounds their differences away.
         exact = np.promote_types(x.dtype.as_numpy_dtype, np.float32)
         scaled = tf.cast(self.scaled(x, exact), tf.float32)
-        return scaled if self.whitening is None else self.whitening(scaled)
+        return scaled if self.components is None else self.components(scaled)
 
     def scaled(self, x, dtype):
-        """[N, ...] -> [N, P] of a floating `dtype`: everything but the whitening."""
+        """[N, ...] -> [N, P] of a floating `dtype`: everything but the components."""
         x = tf.cast(x, dtype)
         if self.downsample > 1:
             height, width, *channels = self.image_shape
@@ -147,10 +146,10 @@ class Preprocessing:
     def inverse(self, x):
         """What a model sees -> stored inputs (not rounded), [N, *image_shape].
 
-        Where whitening dropped components, the input in the kept subspace.
+        Where some components were dropped, the input in the kept subspace.
         """
         x = tf.cast(x, tf.float32)
-        x = x if self.whitening is None else self.whitening.inverse(x)
+        x = x if self.components is None else self.components.inverse(x)
         shift, scale = self.shift.astype(np.float32), self.scale.astype(np.float32)
         return tf.reshape(x * scale + shift, [-1, *self.image_shape])
 
@@ -204,14 +203,14 @@ class Preprocessing:
             "likelihood": np.array(self.likelihood),
             "downsample": np.array(self.downsample),
         }
-        return arrays if self.whitening is None else arrays | vars(self.whitening)
+        return arrays if self.components is None else arrays | vars(self.components)
 
     @classmethod
     def from_arrays(cls, arrays):
-        """The inverse of `arrays`; runs from before downsampling and whitening lack those."""
-        whitening = None
+        """The inverse of `arrays`; runs from before downsampling and components lack those."""
+        components = None
         if "axes" in arrays:
-            whitening = Whitening(arrays["mean"], arrays["axes"], arrays["deviations"])
+            components = Components(arrays["mean"], arrays["axes"], arrays["deviations"])
         return cls(
             shape=tuple(int(n) for n in arrays["shape"]),
             shift=arrays["shift"],
@@ -219,5 +218,5 @@ class Preprocessing:
             levels=int(arrays["levels"]) or None,
             likelihood=str(arrays["likelihood"]),
             downsample=int(arrays["downsample"]) if "downsample" in arrays else 1,
-            whitening=whitening,
+            components=components,
         )

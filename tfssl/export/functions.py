@@ -264,9 +264,9 @@ class _StackComputations(_M2Computations):
 
 
 def _with_variables(preprocessing):
-    """The same with the whitening's matrix as a variable, which all graphs share."""
-    whitening = preprocessing.whitening
-    if whitening is None:
+    """The same with the matrix of its components as a variable, which all graphs share."""
+    components = preprocessing.components
+    if components is None:
         return preprocessing
-    axes = tf.Variable(whitening.axes, trainable=False)
-    return replace(preprocessing, whitening=replace(whitening, axes=axes))
+    axes = tf.Variable(components.axes, trainable=False)
+    return replace(preprocessing, components=replace(components, axes=axes))

@@ -4,7 +4,7 @@
   settings.json       the resolved settings
   split.npz           row numbers of the labelled, unlabelled, validation and test points, and
                       digests of their inputs and labels
-  preprocessing.npz   shift, scale and whitening of the inputs
+  preprocessing.npz   shift, scale and components of the inputs
   schema.json         how files became inputs, if they were not arrays
   examples.npz        a few training inputs as they are stored, to check an export on
   model.keras         the trained model (m1, m2 or the stack)

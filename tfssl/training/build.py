@@ -44,7 +44,7 @@ def waiting(experiment):
     and images that are moved at every step, are treated so.
     """
     x, preprocessing = experiment.split.x_unlabelled, experiment.preprocessing
-    compact = x.dtype == np.uint8 and preprocessing.whitening is None
+    compact = x.dtype == np.uint8 and preprocessing.components is None
     if compact or isinstance(x, Rows) or experiment.settings.data.max_shift > 0:
         return Waiting(lambda x: x, preprocessing)
     return Waiting(lambda x: in_batches(preprocessing, x), None)
