@@ -17,7 +17,7 @@ DOORS = {
     "storage": "errors",
     "settings": "errors",
     "models": "errors",
-    "classifiers": "errors storage models",
+    "classifiers": "errors storage settings models",
     "data": "errors storage settings",
     "runs": "errors storage settings models classifiers data",
     "training": "errors storage models classifiers data runs",

@@ -20,6 +20,7 @@ from tfssl.storage import archives, files
 from tfssl.training.run import train
 
 DEEP = "[" * 100_000
+MODELS = ("tfssl>M1", "tfssl>M2", "tfssl>StackedM1M2")
 
 
 @pytest.fixture(scope="module")
@@ -201,13 +202,13 @@ def test_hostile_parts_of_a_model_are_refused(name, tmp_path):
         tmp_path / "model.keras", lambda c: c["config"].update(enumeration=HOSTILE_PARTS[name])
     )
     with pytest.raises(InputError, match=r"must hold|is damaged"):
-        archives.check_model(tmp_path / "model.keras")
+        archives.check_model(tmp_path / "model.keras", MODELS)
 
 
 def test_the_parts_that_we_write_pass(tmp_path):
     for top_classes in (None, 1):
         M2(4, 2, 5, 5, 2, (3,), top_classes=top_classes).save(tmp_path / "model.keras")
-        archives.check_model(tmp_path / "model.keras")
+        archives.check_model(tmp_path / "model.keras", MODELS)
 
 
 def test_an_older_file_is_read_or_refused_by_its_name(tmp_path):
@@ -222,10 +223,10 @@ def test_an_older_file_is_read_or_refused_by_its_name(tmp_path):
         M2(4, 2, 5, 5, 2, (3,), posterior_scale=posterior_scale).save(path)
         change_model(path, older)
         if posterior_scale == "xy":
-            archives.check_model(path)
+            archives.check_model(path, MODELS)
             assert keras.saving.load_model(path).enumeration == LikeliestClasses(1)
     with pytest.raises(InputError, match="of an earlier version"):
-        archives.check_model(path)
+        archives.check_model(path, MODELS)
 
 
 def test_a_classifier_of_an_unknown_type_is_refused(copy):

@@ -1,6 +1,6 @@
 """Every other classifier: on M1's features, and the baselines that the models are compared with.
 
-Imports errors, storage and models.
+Imports errors, storage, settings and models.
 """
 
 import numpy as np

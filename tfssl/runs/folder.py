@@ -214,7 +214,7 @@ class RunFolder:
     def load_model(self, name):
         import keras
 
-        import tfssl.models  # noqa: F401  registers the classes
+        from tfssl.models import WHOLE
 
         path = self / name
         expect(
@@ -222,6 +222,6 @@ class RunFolder:
             f"{self.path} must hold a trained model",
             hint="The run did not finish: continue it with `tfssl train --resume`.",
         )
-        check_model(path)
+        check_model(path, [keras.saving.get_registered_name(model) for model in WHOLE])
         with damaged(path):
             return keras.saving.load_model(path, compile=False, safe_mode=True)

@@ -17,8 +17,6 @@ import numpy as np
 from tfssl.errors import InputError, expect
 
 MAX_MEMBERS = 10_000
-# Under these names Keras stores ours.
-MODELS = ("tfssl>M1", "tfssl>M2", "tfssl>StackedM1M2")
 # The parts that a network's settings may name.
 PARTS = {"enumeration": ("tfssl>AllClasses", "tfssl>LikeliestClasses")}
 PART_KEYS = {"module", "class_name", "registered_name", "config"}
@@ -106,19 +104,23 @@ def _read_array(file, size):
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def check_model(path):
+def check_model(path, models):
     """Fail unless a .keras file describes one of our models and nothing else.
 
     Keras would build whatever class the file names. A network cannot be larger than the file of its
     weights either, or a few bytes of settings would take all memory.
+
+    Args:
+      path: the file.
+      models: the names that its model may be registered under.
     """
     check_archive(path)
     with damaged(path), zipfile.ZipFile(path) as archive:
         root = json.loads(archive.read("config.json"))
         weights = archive.getinfo("model.weights.h5").file_size
         expect(
-            root["registered_name"] in MODELS,
-            f"{path} must hold one of {', '.join(MODELS)}",
+            root["registered_name"] in models,
+            f"{path} must hold one of {', '.join(models)}",
             found=root["registered_name"],
         )
         config = root["config"]
