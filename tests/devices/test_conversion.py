@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from tfssl.classifiers.temperature import scaled
 from tfssl.cli import app
 from tfssl.devices import conversion, files, litert
 from tfssl.devices.ondevice import DeviceModel
@@ -14,7 +15,7 @@ from tfssl.errors import InputError
 from tfssl.export.functions import functions
 from tfssl.export.reference import make_reference
 from tfssl.export.versions import new_version
-from tfssl.runs.temperature import Calibration, scaled
+from tfssl.runs.temperature import Calibration
 
 # The largest |difference| on trained digits.
 TOLERANCES = {"f32": 1e-5, "f16": 2e-3, "dynamic": 5e-2, "int8": 2e-2}

@@ -7,10 +7,11 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
+from tfssl.classifiers.temperature import scaled
 from tfssl.export.functions import functions
 from tfssl.models import importance
 from tfssl.pictures import of_model
-from tfssl.runs.temperature import Calibration, scaled
+from tfssl.runs.temperature import Calibration
 
 MODELS = ("m1", "m2", "m1m2")
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from scipy import optimize, special
 from sklearn.metrics import log_loss
 
+from tfssl.classifiers.temperature import scaled
 from tfssl.errors import InputError
 from tfssl.runs import calibration
 from tfssl.runs.folder import RunFolder
-from tfssl.runs.temperature import FILE, Calibration, scaled
+from tfssl.runs.temperature import FILE, Calibration
 
 
 def draw(rng, temperature, count=4000, num_classes=4):

@@ -121,7 +121,7 @@ class _Computations:
     def probabilities(self, scores):
         """p(y|x), or p_T(y|x), from its scores, float32.
 
-        `runs.temperature.scaled` is the same in numpy: every export is checked against it.
+        `classifiers.temperature.scaled` is the same in numpy: every export is checked against it.
         """
         if self.calibration is not None:
             log_p = tf.maximum(tf.nn.log_softmax(scores), math.log(TINY))

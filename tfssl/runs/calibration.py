@@ -15,9 +15,10 @@ import math
 import numpy as np
 from scipy import optimize, special
 
+from tfssl.classifiers.temperature import log_scores
 from tfssl.errors import expect
 from tfssl.runs.predicting import class_probabilities
-from tfssl.runs.temperature import SHARPEST, SOFTEST, Calibration, log_scores
+from tfssl.runs.temperature import SHARPEST, SOFTEST, Calibration
 
 # Of M1's classifier, fitted five times more: up to here that is short beside training M1.
 MOST_TO_CROSS_FIT = 5_000

@@ -1,35 +1,17 @@
 """The temperature that a run scales its probabilities by.
 
-  p_T(y|x) = p(y|x)^(1/T) / sum_k p(k|x)^(1/T)
-
-T > 1 softens, T < 1 sharpens; the likeliest class stays. How T is fitted: `runs.calibration`.
+What it does to them: `classifiers.temperature`; how it is fitted: `runs.calibration`.
 """
 
 from dataclasses import asdict, dataclass
 
-import numpy as np
-from scipy import special
-
+from tfssl.classifiers.temperature import scaled
 from tfssl.errors import InputError, expect
 from tfssl.storage.files import write_json
 
 FILE = "calibration.json"
 # Beyond these nothing changes any more: p_T is uniform, or all on one class.
 SHARPEST, SOFTEST = 1e-4, 1e4
-
-
-def scaled(probabilities, temperature):
-    """p_T(y|x), [N, K], from p(y|x), [N, K].
-
-    `export.functions` has it again as a graph: every export is checked against this.
-    """
-    return special.softmax(log_scores(probabilities) / temperature, axis=1)
-
-
-def log_scores(probabilities):
-    """log p, [N, K] in float64; where p is 0, the log of the smallest p that float32 holds."""
-    smallest = np.finfo(np.float32).tiny
-    return np.log(np.maximum(np.asarray(probabilities, np.float64), smallest))
 
 
 @dataclass(frozen=True)

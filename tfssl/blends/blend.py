@@ -1,0 +1,78 @@
+"""The answer: a weighted mean of calibrated classifiers.
+
+    p(y|x) ~ (pi_y / rho_y) [sum_m w_m p_m(y|x)^(1/T_m)]^(1/T)
+
+with pi the shares of the classes among the unlabelled points, rho those among the labels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfssl.blends.shares import with_shares
+from tfssl.blends.views import Views
+from tfssl.classifiers import probabilities
+from tfssl.classifiers.temperature import scaled
+
+
+@dataclass(frozen=True)
+class Member:
+    """One classifier of a blend.
+
+    Attributes:
+      name: of the candidate.
+      view: what it sees of x.
+      classifier: fitted to all labels.
+      temperature: T_m.
+      weight: w_m; they add up to 1.
+    """
+
+    name: str
+    view: str
+    classifier: Any
+    temperature: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A fitted answer.
+
+    Attributes:
+      members: `Member`s.
+      views: `Views`, from x as preprocessing gives it to what the members see.
+      temperature: T.
+      shares: [K], pi.
+      labelled_shares: [K], rho.
+    """
+
+    members: tuple[Member, ...]
+    views: Views
+    temperature: float
+    shares: np.ndarray
+    labelled_shares: np.ndarray
+
+    def __call__(self, x):
+        """Probabilities [n, K] of x [n, D] as preprocessing gives it."""
+        return with_shares(self.as_labelled(x), self.shares, self.labelled_shares)
+
+    def as_labelled(self, x):
+        """The same where the classes are as common as among the labels."""
+        seen = {name: self.views(name, x) for name in {member.view for member in self.members}}
+        parts = [
+            member.weight
+            * scaled(
+                class_probabilities(member.classifier, seen[member.view], len(self.shares)),
+                member.temperature,
+            )
+            for member in self.members
+        ]
+        return scaled(sum(parts), self.temperature)
+
+
+def class_probabilities(classifier, x, num_classes):
+    """[n, K] probabilities of a fitted classifier; of classes that it was not shown, nearly 0."""
+    found = np.full((len(x), num_classes), np.finfo(np.float32).tiny)
+    found[:, classifier.classes_] = probabilities(classifier, x)
+    return found / found.sum(axis=1, keepdims=True)

@@ -1,0 +1,69 @@
+"""The points that a choice is made on, and what is computed of them once for all candidates."""
+
+import functools
+
+import numpy as np
+
+from tfssl.blends.views import Views
+from tfssl.choice.latents import train_m1
+from tfssl.classifiers.spreading import neighbour_graph
+
+# Unlabelled points that candidates use whose time or memory grows faster than their number.
+FEW = 3000
+
+
+class Pool:
+    """Labelled points and unlabelled ones, the labelled first.
+
+    Attributes:
+      x: [N, D] float32, as preprocessing gives them.
+      label: [N_l] integers; they belong to the first rows.
+      num_classes: K.
+      pixels: whether x are intensities of images, in [0, 1].
+      seed: of whatever is random.
+      views: `Views` of x.
+    """
+
+    def __init__(self, x_labelled, label, x_unlabelled, num_classes, pixels=False, seed=0):
+        self.x = np.concatenate([x_labelled, x_unlabelled]).astype(np.float32)
+        self.label = np.asarray(label)
+        self.num_classes = num_classes
+        self.pixels = pixels
+        self.seed = seed
+        self.views = Views.fit(self.x, pixels)
+        self._views = {}
+        unlabelled = np.arange(len(label), len(self.x))
+        chosen = np.random.default_rng(seed).permutation(unlabelled)[:FEW]
+        self.few = np.sort(chosen)
+
+    @property
+    def num_labelled(self):
+        """N_l."""
+        return len(self.label)
+
+    def view(self, name):
+        """The view `name` of all points, [N, ...]."""
+        if name not in self._views:
+            if name == "latents" and self.views.m1 is None:
+                self.views = self.views.with_m1(*train_m1(self.x, self.seed))
+            self._views[name] = self.views(name, self.x)
+        return self._views[name]
+
+    def unlabelled(self, rows):
+        """Which points a candidate that is fitted to the labels of `rows` sees without a label.
+
+        Those whose labels are held out are among them, so that it sees what it would see.
+        """
+        hidden = np.setdiff1d(np.arange(self.num_labelled), rows)
+        return np.concatenate([hidden, self.few]).astype(int)
+
+    @functools.cached_property
+    def _graphs(self):
+        return {}
+
+    def graph(self, view, metric):
+        """The `Graph` of the labelled and the few unlabelled points in a view."""
+        if (view, metric) not in self._graphs:
+            rows = np.concatenate([np.arange(self.num_labelled), self.few])
+            self._graphs[view, metric] = neighbour_graph(self.view(view)[rows], metric=metric)
+        return self._graphs[view, metric]

@@ -1,0 +1,93 @@
+"""A choice in words: one row a candidate, and one sentence."""
+
+import math
+
+import numpy as np
+
+from tfssl.choice.evidence import standard_error
+
+# Standard errors of a difference from which on it is called one.
+CLEARLY = 1.0
+
+
+def rows(choice):
+    """One dictionary for each candidate: the best first, those not tried last."""
+    weights = {member.name: member.weight for member in choice.blend.members}
+    tried = [
+        {
+            "name": e.name,
+            "unlabelled": e.candidate.uses_unlabelled,
+            "error": e.error,
+            "error_spread": e.error_spread,
+            "log_loss": e.log_loss,
+            "log_loss_spread": e.log_loss_spread,
+            "seconds": round(e.seconds, 2),
+            "weight": weights.get(e.name, 0.0),
+            "note": "" if e.is_whole else "given up after the first folds",
+        }
+        for e in choice.evidence
+    ]
+    blank = dict.fromkeys(("error", "error_spread", "log_loss", "log_loss_spread"), math.nan)
+    return tried + [
+        {"name": name, "unlabelled": None, **blank, "seconds": 0.0}
+        | {"weight": weights.get(name, 0.0), "note": why}
+        for name, why in choice.left_out.items()
+    ]
+
+
+def sentence(choice):
+    """What the labels say of the unlabelled points."""
+    if not choice.evidence:
+        names = ", ".join(member.name for member in choice.blend.members)
+        return (
+            "One class has a single label, so nothing could be compared: this is the mean of "
+            f"{names}, which did best on other data."
+        )
+    whole = [e for e in choice.evidence if e.is_whole]
+    with_them = [e for e in whole if e.candidate.uses_unlabelled]
+    without = [e for e in whole if not e.candidate.uses_unlabelled]
+    if not with_them or not without:
+        return f"{whole[0].name}: {_percent(whole[0])}, by held-out labels."
+    best, plain = (min(group, key=lambda e: e.log_loss) for group in (with_them, without))
+    gain = plain.losses - best.losses
+    if gain.mean() <= CLEARLY * standard_error(gain):
+        if gain.mean() < -CLEARLY * standard_error(gain):
+            verdict = "The unlabelled points do not help here"
+        else:
+            verdict = "The labels do not show that the unlabelled points help here"
+        return (
+            f"{verdict}: {plain.name} on the {len(choice.label)} labels has {_percent(plain)}, "
+            f"{best.name} {_percent(best)}."
+        )
+    return (
+        f"{best.name}: {_percent(best)} against {_percent(plain)} for the best without unlabelled "
+        f"points, {plain.name}."
+    )
+
+
+def _percent(evidence):
+    return f"{100 * evidence.error:.1f} ± {100 * evidence.error_spread:.1f} %"
+
+
+def answer_error(choice):
+    """(error, standard error) of the answer on held-out labels; NaN without evidence."""
+    if choice.probabilities is None:
+        return math.nan, math.nan
+    wrong = choice.probabilities.argmax(axis=1) != choice.label
+    share = (wrong.sum() + 1.0) / (len(wrong) + 2.0)
+    return float(wrong.mean()), math.sqrt(share * (1 - share) / len(wrong))
+
+
+def table(choice):
+    """The rows as lines of text."""
+    lines = [f"{'candidate':28} {'error %':>13} {'log-loss':>15} {'seconds':>8} {'weight':>7}"]
+    for row in rows(choice):
+        if np.isnan(row["error"]):
+            lines.append(f"{row['name']:28} not tried: {row['note']}")
+            continue
+        error = f"{100 * row['error']:.1f} ± {100 * row['error_spread']:.1f}"
+        loss = f"{row['log_loss']:.3f} ± {row['log_loss_spread']:.3f}"
+        weight = f"{row['weight']:.2f}" if row["weight"] else ""
+        line = f"{row['name']:28} {error:>13} {loss:>15} {row['seconds']:8.1f} {weight:>7}"
+        lines.append(f"{line}  {row['note']}".rstrip())
+    return "\n".join(lines)
