@@ -109,7 +109,7 @@ def test_whitened_images(rng):
 def test_chunks_do_not_matter(rng, monkeypatch):
     x = images(rng)
     whole = Preprocessing.fit(x, 255, "gaussian", components=5)
-    monkeypatch.setattr("tfssl.data.preprocessing.CHUNK", 7)
+    monkeypatch.setattr("tfssl.data.on_disk.CHUNK", 7)
     parts = Preprocessing.fit(x, 255, "gaussian", components=5)
     np.testing.assert_allclose(np.abs(parts(x)), np.abs(whole(x)), rtol=1e-3, atol=1e-4)
 

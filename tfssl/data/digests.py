@@ -4,9 +4,10 @@ import hashlib
 
 import numpy as np
 
+from tfssl.data.on_disk import chunks
+
 # Of a part's inputs as many bytes are read: all of most data sets, and seconds of those on disk.
 BYTES = 2**28
-CHUNK = 1000
 
 
 def digests(split):
@@ -34,7 +35,7 @@ def digest(x, label=()):
     row_bytes = max(1, int(np.prod(x.shape[1:])) * x.dtype.itemsize)
     count = min(len(x), max(1, BYTES // row_bytes))
     rows = np.arange(count) * len(x) // max(count, 1)
-    for first in range(0, count, CHUNK):
-        state.update(np.ascontiguousarray(x[rows[first : first + CHUNK]]).tobytes())
+    for some in chunks(rows):
+        state.update(np.ascontiguousarray(x[some]).tobytes())
     state.update(np.asarray(label, "<i8").tobytes())
     return state.hexdigest()

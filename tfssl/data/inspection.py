@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tfssl.data.columns import feature_names
-from tfssl.data.recommended import kind_of
+from tfssl.data.on_disk import chunks
+from tfssl.data.recommended import SAMPLE, kind_of
 from tfssl.data.source import NO_LABEL
 
-CHUNK = 1000
-# Rows that are looked at for features that hardly vary, and the share that must be equal.
-SAMPLE, NEARLY_ALL = 10_000, 0.99
+# Of a feature that hardly varies, the share of values that must be equal.
+NEARLY_ALL = 0.99
 IMBALANCE = 3.0
 
 
@@ -51,7 +51,7 @@ def inspect(source):
     labelled = source.label != NO_LABEL
     train, test = _digests(source.x), _digests(source.x_test)
     parts = {"labelled": train[labelled], "unlabelled": train[~labelled], "test": test}
-    ranges = [(part.min(), part.max()) for part in _chunks(source.x) if part.size]
+    ranges = [(part.min(), part.max()) for part in chunks(source.x) if part.size]
     inspection = Inspection(
         kind=kind_of(source),
         shape=tuple(source.x.shape[1:]),
@@ -84,13 +84,9 @@ def inspect(source):
     return inspection
 
 
-def _chunks(x):
-    return (np.asarray(x[first : first + CHUNK]) for first in range(0, len(x), CHUNK))
-
-
 def _digests(x):
     """[N] numbers that are equal where inputs are."""
-    rows = (row for chunk in _chunks(x) for row in chunk)
+    rows = (row for chunk in chunks(x) for row in chunk)
     digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows]
     return np.frombuffer(b"".join(digests), np.uint64)
 

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Rows at a time where a copy of everything might not fit.
+CHUNK = 2000
+
 
 class Rows:
     """Some rows of a memory-mapped array, in any order, as if they were an array of their own.
@@ -38,6 +41,11 @@ class Rows:
     @property
     def ndim(self):
         return self.array.ndim
+
+
+def chunks(x):
+    """The rows of x in order, arrays of `CHUNK` rows, the last one of what is left."""
+    return (np.asarray(x[first : first + CHUNK]) for first in range(0, len(x), CHUNK))
 
 
 def take(x, numbers):

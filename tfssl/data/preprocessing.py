@@ -11,11 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfssl.data.components import Components
+from tfssl.data.on_disk import chunks
 from tfssl.errors import expect
 from tfssl.settings.kinds import UNBOUNDED
-
-# Rows at a time where a copy of everything in float64 might not fit.
-CHUNK = 2000
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Preprocessing:
             plain = plain._standardised(x)
         if components is None:
             return plain
-        centre = plain.scaled(x[:CHUNK], np.float64).numpy().mean(axis=0)
+        centre = next(plain._chunks(x)).mean(axis=0)
         # One scale for all of x tells what is large from what is small: it must stay so.
         scaling = "all" if likelihood == "isotropic" else "each"
         found = Components.fit(plain._chunks(x), centre, components, scaling)
@@ -94,8 +92,7 @@ class Preprocessing:
 
     def _chunks(self, x):
         """The scaled inputs, float64 [n, P] at a time."""
-        for first in range(0, len(x), CHUNK):
-            yield self.scaled(x[first : first + CHUNK], np.float64).numpy()
+        return (self.scaled(rows, np.float64).numpy() for rows in chunks(x))
 
     @property
     def dim(self):
@@ -167,8 +164,8 @@ class Preprocessing:
             shape=x.shape,
         )
         expect(x.dtype.kind in "fiub", f"{where}: inputs must be numbers", dtype=str(x.dtype))
-        for first in range(0, len(x), CHUNK):
-            self._check_values(x[first : first + CHUNK], where)
+        for rows in chunks(x):
+            self._check_values(rows, where)
 
     def _check_values(self, x, where):
         largest = np.finfo(np.float32).max

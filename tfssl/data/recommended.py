@@ -16,7 +16,7 @@ COMPONENTS = 200
 ENOUGH_TO_TEST, ENOUGH_TO_VALIDATE = 20, 50
 # Steps of a training that has settled, and the fewest and most epochs.
 M1_STEPS, M2_STEPS, EPOCHS = 10_000, 20_000, (10, 200)
-# Rows that are looked at to tell binary features from others.
+# Rows that are looked at to tell binary features from others, or features that hardly vary.
 SAMPLE = 10_000
 
 
