@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from tfssl import classifiers
+from tfssl.classifiers.temperature import scaled
 from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
 from tfssl.results import comparison, suggestions
 from tfssl.runs import calibration
 from tfssl.runs.metrics import entropy
-from tfssl.classifiers.temperature import scaled
 from tfssl.runs.trained import TrainedRun
 from tfssl.settings import dump_settings, load_settings, with_changes
 from tfssl.settings.kinds import CLASSIFIERS
