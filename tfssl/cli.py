@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tfssl.commands import data as own_data
-from tfssl.commands import demo, devices, paper, results, serving
+from tfssl.commands import demo, devices, export, paper, runs
 from tfssl.commands.common import RunArgument, SetOption, console, quiet_tensorflow, say_calibration
 from tfssl.errors import InputError, expect
 from tfssl.settings import load_settings
@@ -111,20 +111,20 @@ app.command(epilog="Example:  tfssl init table.csv --label species --output spec
 )
 app.command(
     epilog="Example:  tfssl predict runs/digits_m1 new.npz --output new.csv --abstain-below 0.9"
-)(results.predict)
+)(runs.predict)
 app.command(epilog="Example:  tfssl calibrate runs/digits_m2 --on labelled --folds 3")(
-    results.calibrate
+    runs.calibrate
 )
-app.command(epilog="Example:  tfssl report runs/digits_m1 --output report.html")(results.report)
-app.command(epilog="Example:  tfssl suggest runs/digits_m1 -n 20")(results.suggest)
-app.command(epilog="Example:  tfssl compare runs/digits_m1 runs/digits_m2")(results.compare)
+app.command(epilog="Example:  tfssl report runs/digits_m1 --output report.html")(runs.report)
+app.command(epilog="Example:  tfssl suggest runs/digits_m1 -n 20")(runs.suggest)
+app.command(epilog="Example:  tfssl compare runs/digits_m1 runs/digits_m2")(runs.compare)
 app.command(
     epilog="Examples:  tfssl export runs/digits_m1 --name digits"
     "  |  tfssl export runs/digits_m1 --tflite f32,int8"
-)(serving.export)
-app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(serving.check_export)
-app.command(epilog="Example:  tfssl serve-config digits mnist")(serving.serve_config)
-app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(serving.serve)
+)(export.export)
+app.command(epilog="Example:  tfssl check-export saved_models/digits/1")(export.check_export)
+app.command(epilog="Example:  tfssl serve-config digits mnist")(export.serve_config)
+app.command(epilog="Example:  tfssl serve digits mnist --port 8501")(export.serve)
 app.command(
     epilog="Example:  tfssl classify-on-device saved_models/digits/tflite/1/classify_int8.tflite "
     "seven.png"
