@@ -137,7 +137,7 @@ def test_init_writes_settings_that_train_chooses(place, table_run, call):
 def test_explicit_settings_win(place):
     path = place / "mine.toml"
     path.write_text('likelihood = "bernoulli"\n[m1]\nlatent_dim = 7\n')
-    from tfssl.commands.data import automatic_settings
+    from tfssl.data.recommended import automatic_settings
 
     pictures = str(place / "pictures")
     settings, _, chosen = automatic_settings(pictures, None, path, ["data.colour=true"])

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tfssl.errors import expect
+
 # Names of files and classes are neither markup nor emoji, in lines and in tables.
 console = Console(markup=False, emoji=False, highlight=False)
 
@@ -28,7 +30,7 @@ def quiet_tensorflow():
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
     try:
-        import tensorflow as tf
+        import tensorflow as tf  # heavy
         import tensorflow_probability  # noqa: F401
     finally:
         os.dup2(saved, 2)
@@ -50,7 +52,7 @@ def say_calibration(folder, raw=False):
       folder: its `RunFolder`.
       raw: whether the user wants them as they are.
     """
-    from tfssl.runs.temperature import Calibration
+    from tfssl.runs.temperature import Calibration  # heavy
 
     fitted = Calibration.load(folder)
     if raw:
@@ -63,6 +65,22 @@ def say_calibration(folder, raw=False):
 
 def progress_bar(title):
     """A function that wraps a list with a progress bar as it is walked."""
-    from rich.progress import track
+    from rich.progress import track  # heavy
 
     return lambda steps: track(steps, title, console=console, transient=True)
+
+
+def words(text):
+    """ "m2, m1_m2" -> ("m2", "m1_m2")."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def numbers(text, option):
+    """ "7910,8150" -> (7910, 8150)."""
+    parts = words(text)
+    expect(
+        bool(parts) and all(part.isdecimal() for part in parts),
+        f"{option} must be numbers with commas between, such as 100,600",
+        received=text,
+    )
+    return tuple(int(part) for part in parts)

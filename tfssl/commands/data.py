@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import console, quiet_tensorflow
+from tfssl.commands.common import SetOption, quiet_tensorflow, say
 from tfssl.errors import expect
-from tfssl.settings import Settings, dump_settings, merged, parse_settings, read_values
-from tfssl.settings.kinds import UNBOUNDED
 from tfssl.storage.files import atomic_path
 
 DataArgument = Annotated[
@@ -24,10 +22,6 @@ DataArgument = Annotated[
 LabelOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The label column of a table, or feature.")
 ]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a setting, e.g. data.colour=false."),
-]
 
 
 def inspect(
@@ -39,12 +33,12 @@ def inspect(
     ] = None,
 ):
     """Show what a data set holds, and which settings it would be trained with, and why."""
-    from tfssl.data import inspection
-    from tfssl.pictures import of_data
+    from tfssl.data import inspection  # heavy
+    from tfssl.pictures import of_data  # heavy
 
     if pictures is not None:
         _check_new(pictures, ".png")
-    settings, source, chosen = automatic_settings(data, label, None, overrides)
+    settings, source, chosen = chosen_settings(data, label, None, overrides)
     found = inspection.inspect(source)
     points = found.points
     lines = [
@@ -57,12 +51,12 @@ def inspect(
         _near_constant_line(found.near_constant),
         *(f"warning: {warning}" for warning in found.warnings),
     ]
-    _print("\n".join(lines))
-    _print(f"would train {settings.model} with a {settings.likelihood} likelihood:")
+    say("\n".join(lines))
+    say(f"would train {settings.model} with a {settings.likelihood} likelihood:")
     print_chosen(chosen)
     if pictures is not None:
         of_data.contact_sheet(pictures, source)
-        _print(f"wrote {pictures}")
+        say(f"wrote {pictures}")
 
 
 def init(
@@ -74,63 +68,27 @@ def init(
     overrides: SetOption = None,
 ):
     """Write a commented settings file for a data set, to edit and train with."""
-    settings, source, chosen = automatic_settings(data, label, None, overrides)
+    settings, source, chosen = chosen_settings(data, label, None, overrides)
     output = output or Path(f"{source.name}.toml")
     _check_new(output, ".toml")
     with atomic_path(output) as temporary:
         temporary.write_text(_toml(source, settings, chosen), encoding="utf-8")
-    _print(f"wrote {output}; train with:  tfssl train {output}")
+    say(f"wrote {output}; train with:  tfssl train {output}")
 
 
-def automatic_settings(data, label=None, config=None, overrides=None):
-    """Settings for a data set: what is set explicitly, and for all else what suits the data.
+def chosen_settings(data, label=None, config=None, overrides=None):
+    """`tfssl.data.recommended.automatic_settings`, with TensorFlow if the data need it."""
+    from tfssl.data.loading import needs_tensorflow  # heavy
+    from tfssl.data.recommended import automatic_settings  # heavy
 
-    Args:
-      data: a name or a path.
-      label: the label column or feature, or None.
-      config: a settings file, or None.
-      overrides: "key=value" strings, or None.
-
-    Returns:
-      settings: the resolved `Settings`.
-      source: the data set.
-      chosen: [(key, value, why)] of what was chosen automatically.
-    """
-    from tfssl.data.loading import needs_tensorflow, source_of
-    from tfssl.data.recommended import nested, recommend
-
-    explicit = merged(read_values(config, overrides or ()), {"data": {"name": data}})
-    if label is not None:
-        explicit["data"]["label"] = label
-    data_settings = parse_settings(explicit, where=config).data
     with quiet_tensorflow() if needs_tensorflow(data) else contextlib.nullcontext():
-        source = source_of(data_settings)
-    entries = recommend(source)
-    wanted = merged(nested(entries), explicit)
-    unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
-    if wanted["likelihood"] not in UNBOUNDED:  # the others do not fit components
-        unused += ("data.whitening",)
-    chosen = [
-        entry
-        for entry in entries
-        if not _is_set(explicit, entry[0]) and not entry[0].startswith(unused)
-    ]
-    return parse_settings(merged(nested(chosen), explicit), where=config), source, chosen
+        return automatic_settings(data, label, config, overrides)
 
 
 def print_chosen(chosen):
     """A line for every automatic setting, with its reason."""
     for key, value, why in chosen:
-        _print(f"  {key} = {json.dumps(value)}   ({why})")
-
-
-def _is_set(values, key):
-    """Whether nested dictionaries hold a key such as "m2.epochs"."""
-    for part in key.split("."):
-        if not isinstance(values, dict) or part not in values:
-            return False
-        values = values[part]
-    return True
+        say(f"  {key} = {json.dumps(value)}   ({why})")
 
 
 def _class_lines(classes):
@@ -146,6 +104,8 @@ def _near_constant_line(features):
 
 def _toml(source, settings, chosen):
     """A settings file: what was chosen, each with its reason, and what is not as by default."""
+    from tfssl.settings import Settings, dump_settings  # heavy
+
     reasons = {key: why for key, _, why in chosen}
     values, usual = dump_settings(settings), dump_settings(Settings())
     lines = [
@@ -171,7 +131,3 @@ def _check_new(path, suffix):
     expect(path.suffix == suffix, f"the file must end in {suffix}", path=str(path))
     expect(not path.exists(), f"{path} must not exist yet", hint="Choose another name.")
     expect(path.parent.is_dir(), f"the folder of {path} must exist", folder=str(path.parent))
-
-
-def _print(text):
-    console.print(text, soft_wrap=True, markup=False, highlight=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import console, quiet_tensorflow
+from tfssl.commands.common import quiet_tensorflow, say
 
 
 def demo(
@@ -35,9 +35,9 @@ def demo(
     move through the styles. The first start fetches LiteRT.js with npm; from then on no network is
     needed.
     """
-    from tfssl.demo import assets as litert_js
-    from tfssl.demo.page_server import PageServer
-    from tfssl.runs.folder import RunFolder
+    from tfssl.demo import assets as litert_js  # heavy
+    from tfssl.demo.page_server import PageServer  # heavy
+    from tfssl.runs.folder import RunFolder  # heavy
 
     if run is not None:
         RunFolder.open(run).check_finished()
@@ -57,12 +57,12 @@ def demo(
 
 def write_models(run, folder):
     """Export the run to show into a folder; train one if there is none."""
-    from tfssl.demo import default_run
+    from tfssl.demo import default_run  # heavy
 
     runs = Path("runs")
     run = run or default_run.find(runs)
     with quiet_tensorflow():
-        from tfssl.demo import bundle
+        from tfssl.demo import bundle  # heavy
     if run is None:
         say("no MNIST or digits run below runs/: training M2 on the digits, half a minute")
         run = train_on_digits(runs / default_run.TRAINED_HERE)
@@ -73,12 +73,8 @@ def write_models(run, folder):
 
 def train_on_digits(path):
     """Train M2 on the digits, as `tfssl train --set model=m2` does, and return the run's folder."""
-    from tfssl.settings import load_settings
-    from tfssl.training.run import train
+    from tfssl.settings import load_settings  # heavy
+    from tfssl.training.run import train  # heavy
 
     settings = load_settings(None, ["model=m2"])
     return train(settings, path, resume=path.exists()).folder.path
-
-
-def say(line):
-    console.print(line, soft_wrap=True, markup=False, highlight=False)

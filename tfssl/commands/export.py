@@ -1,4 +1,4 @@
-"""Commands for what leaves the workshop: export a run, check it, serve it."""
+"""Commands that export a run and check what was exported."""
 
 import contextlib
 import signal
@@ -8,13 +8,17 @@ from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import RunArgument, console, quiet_tensorflow, say_calibration
-from tfssl.errors import expect
+from tfssl.commands.common import (
+    RunArgument,
+    progress_bar,
+    quiet_tensorflow,
+    say,
+    say_calibration,
+)
+from tfssl.commands.devices import parse_quantisations
+from tfssl.commands.printing import print_comparisons, print_files
 
 FOLDER = Path("saved_models")
-
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", help="Exported models.")]
-FromOption = Annotated[Path, typer.Option("--from", help="The folder of the exported models.")]
 
 
 def export(
@@ -36,21 +40,20 @@ def export(
     It is checked as by check-export first; one that fails the check is not kept. The files for
     devices are checked by LiteRT. The probabilities are calibrated if the run is.
     """
-    from tfssl.commands.devices import conversion_progress, parse_quantisations, print_files
-    from tfssl.export.versions import check_folder, check_name
-    from tfssl.runs.folder import RunFolder
+    from tfssl.export.versions import check_folder, check_name  # heavy
+    from tfssl.runs.folder import RunFolder  # heavy
 
     check_name(run.resolve().name if name is None else name)
     check_folder(to)
     quantisations = () if tflite is None else parse_quantisations(tflite)
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
-        from tfssl.devices.files import write_device_files
-        from tfssl.export import saved_model
+        from tfssl.devices.files import write_device_files  # heavy
+        from tfssl.export import saved_model  # heavy
 
     def for_devices(stage, trained, reference):
         if quantisations:
-            progress = conversion_progress
+            progress = progress_bar("converting for devices")
             write_device_files(stage.tflite, trained, quantisations, reference, progress)
 
     with cleaning_up_when_terminated():
@@ -59,23 +62,9 @@ def export(
     if quantisations:
         print_files(version.tflite)
     say_calibration(RunFolder(run))
-    console.print(f"exported:   {version.path}", soft_wrap=True, highlight=False)
-    console.print(f"model card: {version.card}/card.md", soft_wrap=True, highlight=False)
-    console.print(
-        f"serve it:   tfssl serve {version.model_dir.name} --from {to}",
-        soft_wrap=True,
-        highlight=False,
-    )
-
-
-@contextlib.contextmanager
-def cleaning_up_when_terminated():
-    """Let SIGTERM end the command like an error does; Python would stop at once."""
-    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    say(f"exported:   {version.path}")
+    say(f"model card: {version.card}/card.md")
+    say(f"serve it:   tfssl serve {version.model_dir.name} --from {to}")
 
 
 def check_export(
@@ -88,87 +77,22 @@ def check_export(
     ] = None,
 ):
     """Run every signature by TensorFlow's C++ loader and compare it with the Keras model."""
-    from tfssl.export.versions import Version
+    from tfssl.export.versions import Version  # heavy
 
     version = Version.open(folder)
     with quiet_tensorflow():
-        from tfssl.export import check
-        from tfssl.runs.trained import TrainedRun
+        from tfssl.export import check  # heavy
+        from tfssl.runs.trained import TrainedRun  # heavy
     comparisons = check.check_version(version, None if run is None else TrainedRun(run))
     print_comparisons(comparisons)
-    console.print(f"good: {version.path}", soft_wrap=True, highlight=False)
-
-
-def serve_config(
-    names: NamesArgument,
-    folder: FromOption = FOLDER,
-    to: Annotated[Path, typer.Option(help="Where to write.")] = Path("serving"),
-    image: Annotated[
-        str, typer.Option(help="TF Serving's container image.")
-    ] = "tensorflow/serving",
-):
-    """Write what TF Serving needs to serve exported models, and print how to start it.
-
-    models.config, batching.config, compose.yaml and docker-run.sh; the ports are bound to loopback.
-    """
-    with quiet_tensorflow():
-        from tfssl.serving import tf_serving
-    written, command = tf_serving.write_serving_config(folder, names, to, image)
-    for path in written:
-        console.print(f"wrote {path}", soft_wrap=True, markup=False, highlight=False)
-    console.print(command, soft_wrap=True, markup=False, highlight=False)
-
-
-def serve(
-    names: NamesArgument,
-    folder: FromOption = FOLDER,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8501,
-    host: Annotated[
-        str, typer.Option(help="The address to bind to; 0.0.0.0 for every network.")
-    ] = "127.0.0.1",
-    max_megabytes: Annotated[int, typer.Option(min=1, help="The largest body of a request.")] = 16,
-):
-    """Serve exported models over HTTP by KServe: TF Serving's REST and the V2 protocol."""
-    expect_kserve()
-    with quiet_tensorflow(), hidden_arguments():
-        from tfssl.serving import server
-    made = server.make_server(folder, names, max_megabytes * 2**20)
-    with server.listen(host, port) as listener:
-        address = f"http://{host}:{listener.getsockname()[1]}"
-        for name in names:
-            console.print(
-                f"serving {name}: {address}/v1/models/{name}:predict", soft_wrap=True, markup=False
-            )
-        console.print("stop it with Ctrl-C")
-        server.run(made, listener)
+    say(f"good: {version.path}")
 
 
 @contextlib.contextmanager
-def hidden_arguments():
-    """Hide the command line from KServe, which reads it when it is imported."""
-    saved, sys.argv = sys.argv, sys.argv[:1]
+def cleaning_up_when_terminated():
+    """Let SIGTERM end the command like an error does; Python would stop at once."""
+    previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
     finally:
-        sys.argv = saved
-
-
-def expect_kserve():
-    """Fail unless the extra that brings KServe is installed."""
-    from importlib.util import find_spec
-
-    expect(
-        find_spec("kserve") is not None,
-        "serving needs KServe",
-        hint='Install it with `pip install "tfssl[serve]"`.',
-    )
-
-
-def print_comparisons(comparisons):
-    from rich.table import Table
-
-    table = Table("signature", "inputs", "outputs", "off by at most")
-    for c in comparisons:
-        table.add_row(c.signature, ", ".join(c.inputs), ", ".join(c.outputs), f"{c.deviation:.1e}")
-    console.print(table)
-    console.print(f"by TensorFlow's C++ loader, on {comparisons[0].rows} inputs of the run's data")
+        signal.signal(signal.SIGTERM, previous)

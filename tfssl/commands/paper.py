@@ -1,46 +1,13 @@
-"""Commands of the paper: likelihood, study, reproduce, figures."""
+"""Commands of many runs: study and the paper's tables and figures."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from tfssl.commands.common import (
-    RunArgument,
-    SetOption,
-    console,
-    progress_bar,
-    quiet_tensorflow,
-    say,
-)
+from tfssl.commands.common import SetOption, console, numbers, quiet_tensorflow, say, words
+from tfssl.commands.printing import print_likelihood
 from tfssl.errors import expect
-from tfssl.settings import load_settings
-
-
-def likelihood(
-    run: RunArgument,
-    samples: Annotated[int, typer.Option(min=1, help="Samples of z per point.")] = 500,
-    points: Annotated[int, typer.Option(min=2, help="Points to score, drawn at random.")] = 1000,
-    part: Annotated[Literal["test", "validation"], typer.Option(help="Which points.")] = "test",
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the samples.")] = 0,
-):
-    """Estimate log p(x) by importance sampling, and classify by Bayes' rule.
-
-    The result is also written to likelihood.json in the run folder.
-    """
-    from tfssl.runs.trained import TrainedRun
-    from tfssl.storage.files import write_json
-
-    with quiet_tensorflow():
-        from tfssl.runs.evaluation import estimate_likelihood
-        from tfssl.runs.opened import experiment_of
-    trained = TrainedRun(run)
-    experiment = experiment_of(trained)
-    metrics = estimate_likelihood(
-        experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
-    )
-    write_json(trained.folder / "likelihood.json", metrics)
-    print_likelihood(metrics)
 
 
 def study(
@@ -58,14 +25,16 @@ def study(
     ] = "knn,svm,label_spreading",
 ):
     """Compare models and baselines on the same splits: a table of mean errors."""
+    from tfssl.settings import load_settings  # heavy
+
     overrides = overrides or []
     settings = [load_settings(path, overrides) for path in configs or ()]
     with quiet_tensorflow():
-        from tfssl.paper import study as study_module
+        from tfssl.paper import study as study_module  # heavy
     settings = settings or study_module.default_experiments(overrides)
     results = study_module.run_study(settings, range(splits), folder, say, words(rivals))
     console.print(study_module.table(results))
-    console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
+    say(f"results: {folder}/results   runs: {folder}/runs")
 
 
 def reproduce(
@@ -91,7 +60,10 @@ def reproduce(
     budget: Annotated[str, typer.Option(help="full, or quick for a tenth of the epochs.")] = "full",
     validation: Annotated[
         bool,
-        typer.Option(help="Hold out validation points to follow training; they are never fitted."),
+        typer.Option(
+            help="Hold out validation points to follow training and to fit the temperature; no "
+            "network is fitted to them."
+        ),
     ] = True,
     overrides: SetOption = None,
     jobs: Annotated[
@@ -110,8 +82,8 @@ def reproduce(
     --no-validation for figure1.
     """
     with quiet_tensorflow():
-        from tfssl.paper import reproduction as module
-        from tfssl.paper import tables
+        from tfssl.paper import reproduction as module  # heavy
+        from tfssl.paper import tables  # heavy
     everything = (*tables.TABLES, "supervised", "figure1")
     expect(what in everything, f"WHAT must be one of {', '.join(everything)}", what=what)
     expect(
@@ -121,86 +93,30 @@ def reproduce(
     )
     changes = tuple(overrides or ())
     if what == "supervised":
-        result = module.run_supervised(folder, configs, budget, validation, changes, say)
-        print_likelihood(result["likelihood"])
-        console.print("the paper's error by Bayes' rule: 0.96%")
-        return
-    if what == "figure1":
+        _supervised(folder, configs, budget, validation, changes)
+    elif what == "figure1":
         for path in module.run_figure1(folder, configs, budget, changes, say):
             say(f"wrote {path}")
-        return
-    plan = module.Reproduction(
-        tables.TABLES[what],
-        folder,
-        configs,
-        words(models),
-        () if labels is None else numbers(labels, "--labels"),
-        splits,
-        budget,
-        validation,
-        changes,
-    )
+    else:
+        methods = words(models)
+        counts = () if labels is None else numbers(labels, "--labels")
+        effort = (splits, budget, validation, changes)
+        table = tables.TABLES[what]
+        _table(module.Reproduction(table, folder, configs, methods, counts, *effort), jobs)
+
+
+def _supervised(folder, configs, budget, validation, changes):
+    from tfssl.paper.reproduction import run_supervised  # heavy
+
+    result = run_supervised(folder, configs, budget, validation, changes, say)
+    print_likelihood(result["likelihood"])
+    say("the paper's error by Bayes' rule: 0.96%")
+
+
+def _table(plan, jobs):
+    """Run what a `Reproduction` misses, and print its part of the table."""
+    from tfssl.paper.tables import terminal_table  # heavy
+
     results = plan.run(say, jobs)
-    console.print(tables.terminal_table(plan.table.part(plan.methods, plan.labels), results))
-    console.print(f"results: {folder}/results   runs: {folder}/runs", soft_wrap=True)
-
-
-def figures(
-    run: RunArgument,
-    to: Annotated[
-        Path | None, typer.Option(help="Where to write; RUN/figures if left out.")
-    ] = None,
-    indices: Annotated[
-        str | None,
-        typer.Option(
-            metavar="I,J,...",
-            help="Test points to show; figure 1's, or one of each class, if left out.",
-        ),
-    ] = None,
-):
-    """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""
-    from tfssl.runs.folder import RunFolder
-
-    chosen = None if indices is None else list(numbers(indices, "--indices"))
-    RunFolder.open(run).check_finished()
-    with quiet_tensorflow():
-        from tfssl.pictures import of_run
-    written, skipped = of_run.write_figures(run, to, chosen)
-    for path in written:
-        say(f"wrote {path}")
-    for name, reason in skipped.items():
-        say(f"skipped {name}: {reason}")
-
-
-def words(text):
-    """ "m2, m1_m2" -> ("m2", "m1_m2")."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def numbers(text, option):
-    """ "7910,8150" -> (7910, 8150)."""
-    parts = words(text)
-    expect(
-        bool(parts) and all(part.isdecimal() for part in parts),
-        f"{option} must be numbers with commas between, such as 100,600",
-        received=text,
-    )
-    return tuple(int(part) for part in parts)
-
-
-def print_likelihood(metrics):
-    console.print(
-        f"{metrics['part']} log p(x): {metrics['log_likelihood']:.2f} nats "
-        f"(standard error {metrics['log_likelihood_error']:.2f} over {metrics['points']} points), "
-        f"{metrics['samples']} samples; its bound {metrics['bound']:.2f}",
-        soft_wrap=True,
-    )
-    for name, title in (("recognition", "q(y|x)"), ("bayes", "Bayes' rule")):
-        if name not in metrics:
-            continue
-        m = metrics[name]
-        console.print(
-            f"{metrics['part']} error by {title}: {100 * m['error']:.2f}% "
-            f"(95% interval {100 * m['error_low']:.2f} to {100 * m['error_high']:.2f})",
-            soft_wrap=True,
-        )
+    console.print(terminal_table(plan.table.part(plan.methods, plan.labels), results))
+    say(f"results: {plan.folder}/results   runs: {plan.folder}/runs")

@@ -1,4 +1,4 @@
-"""Commands for results to trust: calibrate, report, predict, suggest, compare."""
+"""Commands that ask finished runs: how good, how sure, what next, which is better."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,25 +7,96 @@ import typer
 
 from tfssl.commands.common import (
     RunArgument,
-    console,
+    numbers,
     progress_bar,
     quiet_tensorflow,
     say,
     say_calibration,
 )
+from tfssl.commands.printing import (
+    print_likelihood,
+    print_metrics,
+    print_outcomes,
+    print_verdicts,
+)
 from tfssl.errors import expect
+from tfssl.storage.files import write_json
 
 SamplesOption = Annotated[int, typer.Option(min=1, help="Samples of z per point for log p(x).")]
 
 
 def open_subject(run):
     """A finished run with its data."""
-    from tfssl.runs.folder import RunFolder
+    from tfssl.runs.folder import RunFolder  # heavy
 
     RunFolder.open(run).check_finished()
     with quiet_tensorflow():
-        from tfssl.runs.opened import OpenedRun
+        from tfssl.runs.opened import OpenedRun  # heavy
     return OpenedRun.open(run)
+
+
+def evaluate(run: RunArgument):
+    """Measure a trained run again on its validation and test points."""
+    from tfssl.runs.trained import TrainedRun  # heavy
+
+    with quiet_tensorflow():
+        from tfssl.runs.evaluation import evaluate_experiment  # heavy
+        from tfssl.runs.opened import experiment_of  # heavy
+    trained = TrainedRun(run)
+    experiment = experiment_of(trained)
+    print_metrics(evaluate_experiment(experiment, trained.model, trained.classifier))
+
+
+def likelihood(
+    run: RunArgument,
+    samples: Annotated[int, typer.Option(min=1, help="Samples of z per point.")] = 500,
+    points: Annotated[int, typer.Option(min=2, help="Points to score, drawn at random.")] = 1000,
+    part: Annotated[Literal["test", "validation"], typer.Option(help="Which points.")] = "test",
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the samples.")] = 0,
+):
+    """Estimate log p(x) by importance sampling, and classify by Bayes' rule.
+
+    The result is also written to likelihood.json in the run folder.
+    """
+    from tfssl.runs.trained import TrainedRun  # heavy
+
+    with quiet_tensorflow():
+        from tfssl.runs.evaluation import estimate_likelihood  # heavy
+        from tfssl.runs.opened import experiment_of  # heavy
+    trained = TrainedRun(run)
+    experiment = experiment_of(trained)
+    metrics = estimate_likelihood(
+        experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
+    )
+    write_json(trained.folder / "likelihood.json", metrics)
+    print_likelihood(metrics)
+
+
+def figures(
+    run: RunArgument,
+    to: Annotated[
+        Path | None, typer.Option(help="Where to write; RUN/figures if left out.")
+    ] = None,
+    indices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I,J,...",
+            help="Test points to show; figure 1's, or one of each class, if left out.",
+        ),
+    ] = None,
+):
+    """Draw a trained run: analogies and style grids (the paper's figure 1), samples, curves."""
+    from tfssl.runs.folder import RunFolder  # heavy
+
+    chosen = None if indices is None else list(numbers(indices, "--indices"))
+    RunFolder.open(run).check_finished()
+    with quiet_tensorflow():
+        from tfssl.pictures import of_run  # heavy
+    written, skipped = of_run.write_figures(run, to, chosen)
+    for path in written:
+        say(f"wrote {path}")
+    for name, reason in skipped.items():
+        say(f"skipped {name}: {reason}")
 
 
 def calibrate(
@@ -46,9 +117,9 @@ def calibrate(
     predict, report, suggest and export.
     """
     subject = open_subject(run)
-    from tfssl.runs import calibration
-    from tfssl.runs.temperature import FILE
-    from tfssl.training.refit import refitting
+    from tfssl.runs import calibration  # heavy
+    from tfssl.runs.temperature import FILE  # heavy
+    from tfssl.training.refit import refitting  # heavy
 
     trained = subject.run
     fitted = calibration.calibrate(
@@ -82,8 +153,8 @@ def report(
         f"{path} must be a file in a folder that exists",
     )
     subject = open_subject(run)
-    from tfssl.results import report as module
-    from tfssl.results.judged import Judged
+    from tfssl.results import report as module  # heavy
+    from tfssl.results.judged import Judged  # heavy
 
     judged = Judged.gather(subject, points, samples, progress_bar("scoring log p(x)"))
     module.write_report(path, judged)
@@ -119,15 +190,15 @@ def predict(
     training data), and the probability of each class. They are calibrated if the run is; the names
     of the columns say so. A name that a spreadsheet would run as a formula gets an apostrophe.
     """
-    from tfssl.data.new_inputs import read_new
-    from tfssl.runs import predictions_csv
-    from tfssl.runs.folder import RunFolder
-    from tfssl.runs.trained import TrainedRun
+    from tfssl.data.new_inputs import read_new  # heavy
+    from tfssl.runs import predictions_csv  # heavy
+    from tfssl.runs.folder import RunFolder  # heavy
+    from tfssl.runs.trained import TrainedRun  # heavy
 
     predictions_csv.check_output(output)
     schema = RunFolder.open(run).schema()
     with quiet_tensorflow():
-        from tfssl.models import importance
+        from tfssl.models import importance  # heavy
     x, names = read_new(inputs, schema)
     expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     trained = TrainedRun(run)
@@ -165,13 +236,13 @@ def suggest(
     `row` in the CSV file is the row of the data set, `file` the picture of an image folder. The
     files must not exist yet.
     """
-    from tfssl.runs.predictions_csv import check_output
+    from tfssl.runs.predictions_csv import check_output  # heavy
 
     table, sheet = to / "suggestions.csv", to / "suggestions.png"
     for path in (table, sheet):
         check_output(path)
     subject = open_subject(run)
-    from tfssl.results import suggestions
+    from tfssl.results import suggestions  # heavy
 
     chosen = suggestions.suggest(subject, n)
     suggestions.write_csv(table, chosen)
@@ -189,32 +260,13 @@ def compare(
 
     Runs that differ only in split and seed count as one method.
     """
-    from rich.table import Table
-    from rich.text import Text
-
     expect(len(runs) >= 2, "compare needs at least two runs", runs=len(runs))
     distinct = {run.resolve() for run in runs}
     expect(len(distinct) == len(runs), "the runs must be different folders", runs=len(runs))
     subjects = [open_subject(run) for run in runs]
-    from tfssl.results import comparison
+    from tfssl.results import comparison  # heavy
 
     outcomes = [comparison.Outcome.of(subject) for subject in subjects]
     verdicts = comparison.compare(outcomes)
-    table = Table("method", "labels", "error %", "95% interval", "log-loss")
-    table.add_column("run", overflow="fold")
-    for o in outcomes:
-        m = o.metrics
-        interval = f"{100 * m['error_low']:.2f} to {100 * m['error_high']:.2f}"
-        error, loss = f"{100 * m['error']:.2f}", f"{m['log_loss']:.3f}"
-        table.add_row(o.title, str(o.labels), error, interval, loss, Text(o.name))
-    console.print(table)
-    for v in verdicts:
-        if v.p is None:
-            say(f"{v.first}  against  {v.second}: {v.evidence}")
-            continue
-        say(f"{v.first}  against  {v.second}")
-        spread = "" if v.half_width is None else f" +- {100 * v.half_width:.2f}"
-        adjusted = ", by Holm" if len(verdicts) > 1 else ""
-        say(f"  difference {100 * v.difference:+.2f}{spread} points of error; {v.evidence}")
-        chance = "could be chance" if v.p > 0.05 else "hardly chance"
-        say(f"  p = {v.p:.2g}{adjusted}: {chance}")
+    print_outcomes(outcomes)
+    print_verdicts(verdicts)

@@ -8,7 +8,10 @@ import math
 
 import numpy as np
 
+from tfssl.data.loading import source_of
 from tfssl.data.source import NO_LABEL
+from tfssl.settings import merged, parse_settings, read_values
+from tfssl.settings.kinds import UNBOUNDED
 
 # Principal components of colour images that are worth learning from.
 COMPONENTS = 200
@@ -49,6 +52,37 @@ def recommend(source):
     return entries
 
 
+def automatic_settings(data, label=None, config=None, overrides=None):
+    """Settings for a data set: what is set explicitly, and for all else what suits the data.
+
+    Args:
+      data: a name or a path.
+      label: the label column or feature, or None.
+      config: a settings file, or None.
+      overrides: "key=value" strings, or None.
+
+    Returns:
+      settings: the resolved `Settings`.
+      source: the data set.
+      chosen: [(key, value, why)] of what was chosen automatically.
+    """
+    explicit = merged(read_values(config, overrides or ()), {"data": {"name": data}})
+    if label is not None:
+        explicit["data"]["label"] = label
+    source = source_of(parse_settings(explicit, where=config).data)
+    entries = recommend(source)
+    wanted = merged(nested(entries), explicit)
+    unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
+    if wanted["likelihood"] not in UNBOUNDED:  # the others do not fit components
+        unused += ("data.whitening",)
+    chosen = [
+        entry
+        for entry in entries
+        if not _is_set(explicit, entry[0]) and not entry[0].startswith(unused)
+    ]
+    return parse_settings(merged(nested(chosen), explicit), where=config), source, chosen
+
+
 def nested(entries):
     """The entries of `recommend` as nested dictionaries."""
     values: dict = {}
@@ -59,6 +93,15 @@ def nested(entries):
             section = section.setdefault(parent, {})
         section[name] = value
     return values
+
+
+def _is_set(values, key):
+    """Whether nested dictionaries hold a key such as "m2.epochs"."""
+    for part in key.split("."):
+        if not isinstance(values, dict) or part not in values:
+            return False
+        values = values[part]
+    return True
 
 
 def _data_settings(source, kind):
