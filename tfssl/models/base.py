@@ -82,15 +82,19 @@ class GenerativeModel(keras.Model):
         return self.latents(x)
 
     def compile(self, *args, stage="", kl_warmup_steps=0, **kwargs):
-        """As Keras', and what belongs to a training and not to the model.
+        """As Keras', and what `begin` takes."""
+        super().compile(*args, **kwargs)
+        self.begin(stage, kl_warmup_steps)
+
+    def begin(self, stage="", kl_warmup_steps=0):
+        """Set what belongs to a training and not to the model, before its first step is traced.
 
         Args:
           stage: the training's name: each has noise of its own.
           kl_warmup_steps: steps in which the weight of M1's KL rises to 1.
         """
-        super().compile(*args, **kwargs)
-        self.kl_warmup_steps = kl_warmup_steps
         self._stage = stage
+        self.kl_warmup_steps = kl_warmup_steps
 
     def _track_losses(self):
         """Follow the loss terms; called at the end of a subclass's `__init__`."""

@@ -98,16 +98,33 @@ def m1_stage(experiment, strategy):
     )
 
 
-def m2_stage(experiment, strategy):
-    """M2, or another model of `ONE_STAGE`, on x itself."""
+def m2_stage(experiment, strategy, m2=None):
+    """M2, or another model of `ONE_STAGE`, on x itself.
+
+    Args:
+      experiment: an `Experiment`.
+      strategy: from `strategy.make_strategy`.
+      m2: the network of another such stage, for `Refittable`: it keeps N_l, N_u and p(y) that it
+        was made with.
+    """
     settings, dim = experiment.settings, experiment.preprocessing.dim
-    with strategy.scope():
-        m2 = _make_m2(ONE_STAGE[settings.model], experiment, dim, settings.likelihood)
+    if m2 is None:
+        with strategy.scope():
+            m2 = _make_m2(ONE_STAGE[settings.model], experiment, dim, settings.likelihood)
     return _m2_stage(experiment, strategy, m2, waiting(experiment))
 
 
-def stack_stage(experiment, strategy, m1):
-    """(stage, stack): M2 on q(z1|x) of a trained M1, and the `StackedM1M2` that it completes."""
+def stack_stage(experiment, strategy, m1, stack=None):
+    """(stage, stack): M2 on q(z1|x) of a trained M1, and the `StackedM1M2` that it completes.
+
+    Args:
+      experiment, strategy: as in `m2_stage`.
+      m1: the trained M1.
+      stack: that of another such stage, for `Refittable`.
+    """
+    if stack is not None:
+        inputs = waiting_features(experiment, stack)
+        return _m2_stage(experiment, strategy, stack.m2, inputs), stack
     settings, preprocessing = experiment.settings.m2, experiment.preprocessing
     latents = in_batches(lambda x: m1.latents(preprocessing(x)), experiment.split.x_train)
     active = active_dimensions(latents, settings.active_threshold)
