@@ -146,7 +146,6 @@ class M2(GenerativeModel):
         "weight_prior",
         "error",
     )
-    # M2 reads the class off x, so its z need not form clusters.
     latents_name = "E[z|x] of M2: styles"
     density_losses = ("loss", "labelled_loss", "unlabelled_loss", "reconstruction")
 

@@ -200,18 +200,20 @@ def _m2_stage(experiment, strategy, m2, inputs):
     if not settings.supervised_steps:
         return stage
     name = "m2 on labels alone"
-    return replace(
-        stage,
-        warm_start=Stage(
-            name,
-            m2,
-            batches_of(name, None),
-            settings.supervised_steps,
-            largest_divisor(settings.supervised_steps, MAX_STEPS_PER_CALL),
-            epochs=1,
-            learning_rate=settings.learning_rate,
-            chance=stage.chance,
-        ),
+    return replace(stage, warm_start=_warm_start(name, stage, batches_of(name, None), settings))
+
+
+def _warm_start(name, stage, labelled_batches, settings):
+    """The short stage on labels alone that comes before M2's `stage`."""
+    return Stage(
+        name,
+        stage.network,
+        labelled_batches,
+        settings.supervised_steps,
+        largest_divisor(settings.supervised_steps, MAX_STEPS_PER_CALL),
+        epochs=1,
+        learning_rate=settings.learning_rate,
+        chance=stage.chance,
     )
 
 
