@@ -74,6 +74,31 @@ def test_m2_loss_is_the_papers_objective_put_together_by_hand(rng):
     np.testing.assert_allclose(losses["error"], error, rtol=1e-6)
 
 
+def test_a_labelled_share_weighs_the_two_bounds_and_their_gradients(rng):
+    batch = make_batch(rng)
+
+    def gradients(share):
+        m2 = make_m2(labelled_share=share, classification_weight=0.0)
+        with tf.GradientTape() as tape:
+            losses = m2.batch_losses(batch, SEED, training=True)
+            loss = losses["loss"] - losses["weight_prior"]
+        return losses, loss, tape.gradient(loss, m2.decoder.trainable_variables)
+
+    paper, loss, _ = gradients(None)
+    expected = 0.1 * paper["labelled_loss"] + 0.9 * paper["unlabelled_loss"]
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    _, loss, half = gradients(0.5)
+    expected = 0.5 * (paper["labelled_loss"] + paper["unlabelled_loss"])
+    np.testing.assert_allclose(loss, expected, rtol=1e-5)
+    _, loss, small = gradients(0.25)
+    alone, loss, ones = gradients(1.0)
+    np.testing.assert_allclose(loss, paper["labelled_loss"], rtol=1e-5)
+    assert "unlabelled_loss" not in alone
+    # Linear in the share: 1/4 = 1.5 x 1/2 - 0.5 x 1.
+    for quarter, halved, one in zip(small, half, ones, strict=True):
+        np.testing.assert_allclose(quarter, 1.5 * halved - 0.5 * one, rtol=1e-3, atol=1e-5)
+
+
 def test_labels_matter_to_the_labelled_terms_and_to_nothing_else(rng):
     m2 = make_m2()
     batch = make_batch(rng)
@@ -317,6 +342,8 @@ def test_what_is_kept_of_a_stack_is_float32_and_frozen():
 @pytest.mark.parametrize(
     ("kwargs", "message"),
     [
+        ({"labelled_share": 0.0}, r"`labelled_share` must be above 0.*labelled_share=0\.0"),
+        ({"labelled_share": 1.5}, "`labelled_share` must be above 0 and at most 1"),
         ({"class_prior": [0.5, 0.5]}, "`class_prior` must be 3 positive probabilities"),
         ({"class_prior": [0.5, 0.6, -0.1]}, "`class_prior` must be 3 positive probabilities"),
         ({"posterior_scale": "y"}, '`posterior_scale` must be "x" or "xy"'),

@@ -151,7 +151,17 @@ def test_generative_loss_is_the_mean_over_all_training_points(rng):
     """Minibatches of any sizes stand for their sets: J / N = (sum_l L + sum_u U) / N."""
     labelled, unlabelled = rng.normal(5, 1, 30), rng.normal(9, 1, 170)
     expected = (labelled.sum() + unlabelled.sum()) / 200
-    value = objectives.generative_loss(labelled.mean(), unlabelled.mean(), 30, 170)
+    share = objectives.labelled_share(30, 170)
+    value = objectives.generative_loss(labelled.mean(), unlabelled.mean(), share)
+    np.testing.assert_allclose(value, expected)
+
+
+@pytest.mark.parametrize(("weight", "share"), [(1.0, 30 / 200), (30 / 170, 0.5), (0.0, 1.0)])
+def test_a_labelled_share_is_a_weight_of_every_unlabelled_point(weight, share, rng):
+    """EM-lambda: sum_l L + lambda sum_u U, over the weights of all points."""
+    labelled, unlabelled = rng.normal(5, 1, 30), rng.normal(9, 1, 170)
+    expected = (labelled.sum() + weight * unlabelled.sum()) / (30 + weight * 170)
+    value = objectives.generative_loss(labelled.mean(), unlabelled.mean(), share)
     np.testing.assert_allclose(value, expected)
 
 

@@ -43,6 +43,14 @@ def test_the_warm_start_is_on_labels_alone_and_as_long_as_it_is_set(m2):
     assert without.warm_start is None
 
 
+def test_what_anchors_the_class_reaches_the_network(m2):
+    assert m2.network.share == 50 / 1297
+    stage = build.m2_stage(
+        experiment("model=m2", "m2.labelled_share=0.25"), make_strategy("default")
+    )
+    assert stage.network.share == 0.25
+
+
 def test_a_stage_covers_its_inputs_and_decays_over_all_of_them(m2):
     """1247 unlabelled digits in batches of 50."""
     assert (m2.steps, m2.epochs) == (25, 200)

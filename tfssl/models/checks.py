@@ -22,3 +22,12 @@ def check_classes(num_classes, class_prior):
         f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
         class_prior=class_prior,
     )
+
+
+def check_share(labelled_share):
+    """Fail unless rho, if given, leaves the labels a part in the loss."""
+    expect(
+        labelled_share is None or 0.0 < labelled_share <= 1.0,
+        "`labelled_share` must be above 0 and at most 1, or None for N_l / N",
+        labelled_share=labelled_share,
+    )

@@ -16,7 +16,7 @@ import tensorflow_probability as tfp
 
 from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, mean
-from tfssl.models.checks import check_classes
+from tfssl.models.checks import check_classes, check_share
 from tfssl.models.enumeration import make_enumeration
 from tfssl.models.likelihoods import chance_loss, make_likelihood
 from tfssl.models.networks import MLP, child_seeds
@@ -48,6 +48,8 @@ class M2(GenerativeModel):
       seed: seed of the initial weights and of the noise.
       enumeration: how the sum over the classes of an unlabelled example is taken, a part from
         `tfssl.models.enumeration`; `AllClasses()` if not given.
+      labelled_share: rho of `objectives.generative_loss`, above 0 and up to 1; N_l / N if not
+        given. With 1 unlabelled examples are not looked at.
     """
 
     def __init__(
@@ -66,10 +68,12 @@ class M2(GenerativeModel):
         top_classes=None,
         seed=0,
         enumeration=None,
+        labelled_share=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_classes(num_classes, class_prior)
+        check_share(labelled_share)
         self.input_dim = input_dim
         self.num_classes = num_classes
         self.num_labelled = num_labelled
@@ -82,6 +86,7 @@ class M2(GenerativeModel):
         self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
         self.classification_weight = classification_weight
         self.enumeration = make_enumeration(enumeration, top_classes, num_classes)
+        self.labelled_share = labelled_share
         self.seed = seed
 
         seeds, last, dtype = child_seeds(seed, 8), hidden[-1], self.dtype_policy
@@ -176,13 +181,10 @@ class M2(GenerativeModel):
         """
         losses = self.labelled_losses(labelled, tf.cast(y, tf.float32), classified)
         generative_loss = losses["labelled_loss"]
-        if unlabelled is not None:
+        if unlabelled is not None and self.share < 1.0:
             losses |= self.unlabelled_losses(unlabelled, training)
             generative_loss = objectives.generative_loss(
-                losses["labelled_loss"],
-                losses["unlabelled_loss"],
-                self.num_labelled,
-                self.num_unlabelled,
+                losses["labelled_loss"], losses["unlabelled_loss"], self.share
             )
         losses["weight_prior"] = objectives.weight_prior_loss(
             self.trainable_variables, self.num_labelled + self.num_unlabelled
@@ -194,6 +196,13 @@ class M2(GenerativeModel):
             losses["weight_prior"],
         )
         return losses
+
+    @property
+    def share(self):
+        """rho, the weight of L beside that of U."""
+        if self.labelled_share is None:
+            return objectives.labelled_share(self.num_labelled, self.num_unlabelled)
+        return self.labelled_share
 
     def labelled_losses(self, drawn, y, classified):
         """What labelled examples add: L(x, y) and its parts, and -log q(y|x)."""
@@ -301,4 +310,5 @@ class M2(GenerativeModel):
             "classification_weight": self.classification_weight,
             "seed": self.seed,
             "enumeration": keras.saving.serialize_keras_object(self.enumeration),
+            "labelled_share": self.labelled_share,
         }

@@ -109,22 +109,34 @@ def classification_loss(label_logits, y):
     return tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=label_logits)
 
 
-def generative_loss(mean_labelled_loss, mean_unlabelled_loss, num_labelled, num_unlabelled):
-    """J / N = (N_l / N) mean_l L(x, y) + (N_u / N) mean_u U(x) (eq. 8, per example).
+def labelled_share(num_labelled, num_unlabelled):
+    """rho = N_l / N, the share of the labelled points in J / N (eq. 8).
 
-    The means come from minibatches of any two sizes, so each is weighted by the size of the set it
-    stands for, not by the size of its minibatch.
+    Any other rho weighs the labels anew, as EM-lambda does (Nigam, McCallum, Thrun & Mitchell,
+    2000): (1 - rho) / rho = lambda N_u / N_l. lambda = 1 is the paper's, lambda = N_l / N_u gives
+    1/2, both sets as much as each other, and lambda = 0 gives 1, labels alone.
+
+    Args:
+      num_labelled, num_unlabelled: N_l and N_u, the sizes of the training sets; N = N_l + N_u.
+    """
+    return num_labelled / (num_labelled + num_unlabelled)
+
+
+def generative_loss(mean_labelled_loss, mean_unlabelled_loss, share):
+    """J / N = rho mean_l L(x, y) + (1 - rho) mean_u U(x) (eq. 8, per example).
+
+    The means come from minibatches of any two sizes, so each is weighted by what the set it stands
+    for is worth, not by the size of its minibatch.
 
     Args:
       mean_labelled_loss: [], mean of L over a labelled minibatch.
       mean_unlabelled_loss: [], mean of U over an unlabelled minibatch.
-      num_labelled, num_unlabelled: N_l and N_u, the sizes of the training sets; N = N_l + N_u.
+      share: rho, `labelled_share` or another between 0 and 1.
 
     Returns:
       loss: [], nats per training example.
     """
-    labelled_share = num_labelled / (num_labelled + num_unlabelled)
-    return labelled_share * mean_labelled_loss + (1.0 - labelled_share) * mean_unlabelled_loss
+    return share * mean_labelled_loss + (1.0 - share) * mean_unlabelled_loss
 
 
 def loss(mean_generative_loss, mean_classification_loss, classification_weight, weight_prior):

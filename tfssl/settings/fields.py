@@ -104,6 +104,10 @@ class M2Settings(FitSettings):
     whatever the data: give the probabilities themselves where they are known."""
     classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """alpha / N."""
+    labelled_share: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
+    """The weight of the labelled bound beside that of the unlabelled one; N_l / N, the paper's, if
+    not given. With 0.5 both weigh the same, so that a few labels say what a class is; with 1
+    unlabelled points are not learned from."""
     top_classes: Positive | None = None
     """Keep q(y|x) of an unlabelled example to this many classes, the likeliest, and so enumerate
     only these: faster, and still a bound. All classes if not given."""

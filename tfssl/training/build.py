@@ -151,6 +151,7 @@ def _make_m2(cls, experiment, input_dim, likelihood, **options):
         experiment.class_prior,
         settings.classification_weight,
         settings.top_classes,
+        labelled_share=settings.labelled_share,
         seed=experiment.settings.seed,
         dtype=experiment.settings.device.precision,
         **options,
