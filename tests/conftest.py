@@ -1,6 +1,7 @@
 """Shared fixtures. What TensorFlow reads when it is imported is set before anything does."""
 
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -19,6 +20,8 @@ import numpy as np
 import pytest
 
 import tfssl  # noqa: F401  # turns oneDNN on
+
+gc.disable()  # until all is imported, see `pytest_collection_finish`
 
 # Of runs on the digits whose learning does not matter: they take seconds to train.
 SMALL = (
@@ -40,6 +43,12 @@ STARTED = time.monotonic()
 def pytest_addoption(parser):
     text = "skip the tests that have not begun after so many seconds"
     parser.addoption("--within", type=float, metavar="SECONDS", help=text)
+
+
+def pytest_collection_finish():
+    """What was imported stays: nobody need look through it for garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

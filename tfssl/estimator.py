@@ -18,8 +18,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.metrics import accuracy_score
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -179,6 +177,8 @@ class SemiSupervisedClassifier(
         weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
         known = _has_label(labels)
         expect(bool(known.any()), "a score needs points that have a label", labelled=0)
+        from sklearn.metrics import accuracy_score  # loads much that a fit does not need
+
         return accuracy_score(labels[known], predicted[known], sample_weight=weight[known])
 
     def _probabilities(self, x: Any) -> Array:
@@ -197,10 +197,13 @@ class SemiSupervisedClassifier(
     def _check_labels(self, y: Array) -> Array:
         """Sets `classes_` and returns each point's index in it, or -1: [n]."""
         known = _has_label(y)
-        encoder = LabelEncoder()
         label = np.full(len(y), NO_LABEL)
-        label[known] = encoder.fit_transform(y[known])
-        self.classes_ = encoder.classes_
+        try:
+            self.classes_, label[known] = np.unique(y[known], return_inverse=True)
+        except TypeError:
+            types = sorted({type(one).__name__ for one in y[known]})
+            message = f"`y` must be uniformly strings or numbers. Received: types={types}"
+            raise TypeError(message) from None
         expect(
             len(self.classes_) >= 2,
             '`y` must have labels of at least two classes besides -1, which means "no label"',

@@ -38,6 +38,7 @@ TABLES = {
     "speed/prediction": speed.prediction_table,
     "speed/growth": speed.growth_table,
     "speed/memory": speed.memory_table,
+    "speed/startup": speed.startup_table,
     "truncation": speed.truncation_table,
     "serving/load": shipping.load_table,
     "devices/mnist_m1m2": shipping.devices_table,

@@ -108,6 +108,28 @@ def memory_table(path):
     )
 
 
+def startup_table(path):
+    """Seconds until a first model is fitted, before and after, and what is loaded for it."""
+    before, after = (read(path)[name] for name in ("before", "after"))
+    wholes = {"import": "import", "first fit": "first fit", "help": "`tfssl --help`"}
+    rows = [
+        [f"**{title}**", *(f"{found['whole'][name]:.2f}" for found in (before, after)), "", ""]
+        for name, title in wholes.items()
+    ]
+    slowest = sorted(before["packages"].items(), key=lambda item: -item[1]["seconds"])
+    for name, _ in slowest:
+        seconds, modules = (
+            [found["packages"].get(name, {}).get(key, 0) for found in (before, after)]
+            for key in ("seconds", "modules")
+        )
+        if max(seconds) >= 0.03:
+            rows.append([name, *(f"{value:.2f}" for value in seconds), *map(str, modules)])
+    counts = [str(found["whole"]["modules"]) for found in (before, after)]
+    rows.append(["all modules", "", "", *counts])
+    header = ["", "before, s", "after, s", "modules before", "after"]
+    return markdown(header, rows)
+
+
 def truncation_table(folder):
     """Test errors at the end of training, one per seed."""
     files = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))]

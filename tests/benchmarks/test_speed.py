@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.peers import tf_tiled
-from benchmarks.speed import cases, cost, ours, steps
+from benchmarks.speed import cases, cost, ours, startup, steps
 from benchmarks.speed.__main__ import PARTS, main
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +55,27 @@ def test_we_compute_what_a_tiled_step_computes(name):
     weights, data, noise = cases.weights(case, 0), cases.data(case, 0), cases.fixed_noise(case, 0)
     losses = {m.__name__: m.make(case, weights, data).loss(noise) for m in (ours, tf_tiled)}
     steps.check_losses(name, losses)
+
+
+def test_what_is_loaded_counts_for_its_package():
+    log = "import time: self [us] | cumulative | imported package\n" + "\n".join(
+        f"import time: {own:9d} | {all_of_it:10d} | {name}"
+        for own, all_of_it, name in ((100, 100, "  a.b"), (50, 150, "a"), (7, 7, "c"))
+    )
+    assert startup.by_package(log) == {
+        "a": (pytest.approx(1.5e-4), 2),
+        "c": (pytest.approx(7e-6), 1),
+    }
+
+
+def test_a_start_is_timed(tmp_path):
+    startup.main(["--rounds", "1", "--output", str(tmp_path / "startup.json")])
+    found = json.loads((tmp_path / "startup.json").read_text())["result"]["after"]
+    assert all(found["whole"][name] > 0 for name in ("import", "first fit", "help"))
+    # What a fit has no use for is not loaded for it.
+    unused = {"tensorflow_datasets", "skops", "tensorboard", "kserve", "ai_edge_litert"}
+    assert not unused & set(found["packages"])
+    assert "tensorflow" in found["packages"]
 
 
 def test_different_losses_are_not_timed():

@@ -1,6 +1,7 @@
 """What the commands share."""
 
 import contextlib
+import gc
 import os
 import sys
 from pathlib import Path
@@ -29,10 +30,12 @@ def quiet_tensorflow():
     saved = os.dup(2)
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
+    gc.disable()  # half a million objects come, and none is garbage: a quarter of the time
     try:
         import tensorflow as tf  # heavy
         import tensorflow_probability  # noqa: F401
     finally:
+        gc.enable()
         os.dup2(saved, 2)
         os.close(saved)
     # Every network is traced once; TensorFlow warns of it after the fifth.
