@@ -8,12 +8,14 @@ with pi the shares of the classes among the unlabelled points, rho those among t
 from dataclasses import dataclass
 from typing import Any
 
+import keras
 import numpy as np
 
 from tfssl.blends.shares import with_shares
 from tfssl.blends.views import Views
 from tfssl.classifiers import probabilities
 from tfssl.classifiers.temperature import scaled
+from tfssl.data.batches import in_batches
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,13 @@ class Blend:
 
 def class_probabilities(classifier, x, num_classes):
     """[n, K] probabilities of a fitted classifier; of classes that it was not shown, nearly 0."""
+    if is_network(classifier):
+        return in_batches(classifier, np.asarray(x, np.float32)).astype(np.float64)
     found = np.full((len(x), num_classes), np.finfo(np.float32).tiny)
     found[:, classifier.classes_] = probabilities(classifier, x)
     return found / found.sum(axis=1, keepdims=True)
+
+
+def is_network(classifier):
+    """Whether a classifier is a Keras model x -> q(y|x), such as M2, and not one of arrays."""
+    return isinstance(classifier, keras.Model)

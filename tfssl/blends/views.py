@@ -14,7 +14,9 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from tfssl.data.batches import in_batches
+from tfssl.errors import expect
 
+NAMES = ("plain", "scaled", "components", "latents")
 # Columns without negative numbers whose third standardised moment is larger go on a log scale.
 SKEWED = 2.0
 # Of a 0/1 column with fewer ones than 10 % the deviation counts as this much: standardised, a one
@@ -53,6 +55,23 @@ class Views:
     def with_m1(self, m1, active):
         """The same with the latents of an M1."""
         return replace(self, m1=m1, active=active)
+
+    def arrays(self):
+        """What `from_arrays` needs besides M1, as arrays for an .npz file."""
+        arrays = {name: getattr(self, name) for name in ("low", "unit", "shift", "scale", "axes")}
+        return arrays if self.m1 is None else arrays | {"active": self.active}
+
+    @classmethod
+    def from_arrays(cls, arrays, m1=None):
+        """The inverse of `arrays`."""
+        names = ("low", "unit", "shift", "scale", "axes", *(() if m1 is None else ("active",)))
+        found = {name: arrays[name] for name in names}
+        columns = len(found["low"])
+        good = all(found[name].shape == (columns,) for name in names[:4])
+        good &= found["axes"].ndim == 2 and len(found["axes"]) == columns
+        good &= m1 is None or bool(np.isin(found["active"], range(m1.latent_dim)).all())
+        expect(good, "views must have a number for every column, and latents that there are")
+        return cls(**found, m1=m1)
 
     @classmethod
     def fit(cls, x, pixels=False):

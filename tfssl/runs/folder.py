@@ -28,11 +28,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tfssl.classifiers.files import load_network, save_network
 from tfssl.data.digests import digests
 from tfssl.errors import InputError, expect
 from tfssl.runs.provenance import git_revision, m1_digest, versions
 from tfssl.settings import differences, dump_settings, parse_settings, with_changes
-from tfssl.storage.archives import check_model, damaged, read_arrays
+from tfssl.storage.archives import damaged, read_arrays
 from tfssl.storage.files import (
     TEMPORARY,
     atomic_path,
@@ -208,20 +209,12 @@ class RunFolder:
         return self.read_json("schema.json") if (self / "schema.json").exists() else None
 
     def save_model(self, name, model):
-        with atomic_path(self / name) as temporary:
-            model.save(temporary)
+        save_network(self / name, model)
 
     def load_model(self, name):
-        import keras
-
-        from tfssl.models import WHOLE
-
-        path = self / name
         expect(
-            path.is_file(),
+            (self / name).is_file(),
             f"{self.path} must hold a trained model",
             hint="The run did not finish: continue it with `tfssl train --resume`.",
         )
-        check_model(path, [keras.saving.get_registered_name(model) for model in WHOLE])
-        with damaged(path):
-            return keras.saving.load_model(path, compile=False, safe_mode=True)
+        return load_network(self / name)
