@@ -187,9 +187,9 @@ def test_labels_alone_do_not_find_the_gap():
     assert fast(**FOR_BANDS).fit(X[labelled], y[labelled]).score(X, y) < 0.75
 
 
-def test_defaults():
+def test_defaults_of_m2():
     X, y, partial = bands(0)
-    classifier = SemiSupervisedClassifier(random_state=0).fit(X, partial)
+    classifier = SemiSupervisedClassifier("m2", random_state=0).fit(X, partial)
     assert classifier.score(X, y) > 0.99
     assert set(classifier.history_) == {"m2"}
 
@@ -324,7 +324,7 @@ def test_m1_has_sizes_of_its_own():
         ({"epochs": 1.5}, r"`m1.epochs`: .* valid integer. Received: 1.5"),
         ({"hidden_units": ()}, r"`m2.hidden_units`"),
         ({"classifier": "tree"}, r"`m1.classifier`: .*'tree'"),
-        ({"class_prior": "guess"}, '`class_prior` must be "labelled", "uniform" or'),
+        ({"class_prior": "guess"}, '`class_prior` must be "learned", "labelled", "uniform" or'),
         ({"class_prior": [0.5, 0.5]}, "one probability per class"),
         ({"class_prior": [0.5, 0.2, 0.2]}, "must sum to 1"),
     ],

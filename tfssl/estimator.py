@@ -1,7 +1,7 @@
-"""The models as one scikit-learn classifier: fit(X, y) with y == -1 for "no label".
+"""Classifiers behind scikit-learn's interface: fit(X, y) with y == -1 for "no label".
 
-A thin layer: arrays become a `Source`, parameters become `Settings`, and `fit_experiment` does the
-rest in memory.
+A thin layer: arrays become a `Source`, parameters become `Settings`, and `choose` or
+`fit_experiment` does the rest in memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfssl import classifiers
+from tfssl.blends.blend import Blend
+from tfssl.choice.choose import BUDGET, choose
+from tfssl.choice.pool import Pool
+from tfssl.choice.words import ChoiceTable, PrintedLines
 from tfssl.data.batches import in_batches
 from tfssl.data.experiment import Experiment
+from tfssl.data.given import expect_known, has_label, laid_out
+from tfssl.data.pixels import levels_of
+from tfssl.data.preprocessing import Preprocessing
+from tfssl.data.recommended import nested, recommend
 from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
-from tfssl.settings import Settings, parse_settings
 from tfssl.settings.kinds import Classifier, Likelihood, Model
+from tfssl.settings.parameters import settings_of
 from tfssl.training.fit import Place
 from tfssl.training.sequence import fit_experiment
 from tfssl.training.strategy import check_batch_sizes, make_strategy
@@ -42,22 +50,27 @@ DTYPES = [np.float64, np.float32]
 class SemiSupervisedClassifier(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
-    """M1, M2 or M1+M2 behind scikit-learn's interface.
+    """The best that a few labels and many unlabelled points can justify, or a model by name.
 
     y == -1 means "no label", also among strings, as -1 in an array of objects or as "-1" in an
-    array of strings; so -1 cannot be the name of a class. If every point has a label, M2 learns
-    from labels alone.
+    array of strings; so -1 cannot be the name of a class. X is [n, n_features], or images
+    [n, height, width] or [n, height, width, channels].
+
+    With model = "auto" several classifiers, with and without the unlabelled points, are judged by
+    labels that they have not seen, and the answer is a mean of the best; `choice_` shows the
+    evidence. A model that is named is trained as it is. Of its parameters, those that are None are
+    what suits the data, as `tfssl inspect` shows them.
 
     Args:
-      model: "m2", a generative model of x and its class; "m1m2", M2 on the features that M1, a
-        variational auto-encoder, learns first; or "m1", a classifier on those features. M1 pays
-        off where x has many dimensions, such as images.
-      likelihood: p(x|...): "bernoulli" for binary features, or intensities of which it draws
-        binary ones; "binomial" for counts from 0 to `levels`; "gaussian" for other features, which
-        are standardised; "isotropic", a Gaussian with one scale for all of x. "auto" takes
-        "gaussian" if `whitening` is given, "binomial" if `levels` is, "bernoulli" if X holds
-        nothing but 0 and 1, else "gaussian".
-      levels: the largest possible value of every feature, if X are images or counts from 0 up.
+      model: "auto"; "m2", a generative model of x and its class; "m1m2", M2 on the features that
+        M1, a variational auto-encoder, learns first; or "m1", a classifier on those features.
+      budget: of "auto", about how many seconds to compare for on two cores; counted from the sizes
+        of the data, not measured, so that the same data and seed give the same answer.
+      likelihood: p(x|...): "columns" for tables, "bernoulli" for binary features, or intensities
+        of which it draws binary ones; "binomial" for counts from 0 to `levels`; "gaussian" for
+        other features, which are standardised; "isotropic", a Gaussian with one scale for all of x.
+      levels: the largest possible value of every feature, if X are images or counts from 0 up;
+        None to find out.
       whitening: PCA of X for a Gaussian likelihood: how many components to keep, an integer, or
         which share of the variance, a float below 1. Each is scaled to unit variance, or all alike
         if the likelihood is "isotropic". None for X itself.
@@ -68,11 +81,11 @@ class SemiSupervisedClassifier(
       labelled_batch_size: labelled points per step.
       learning_rate: Adam's.
       supervised_steps: steps of M2 on labels alone before the unlabelled points join.
-      classification_weight: weight of -log q(y|x), alpha / N, 0.1 in the paper; a small set with
-        short training may want more.
-      class_prior: p(y) of M2: "labelled" for the shares (n_k + 1) / (n + K) among the labels,
-        "uniform", or [n_classes] probabilities in the order of `classes_`. The shares are those of
-        the data only if the labelled points are a random choice, not as many of each class.
+      classification_weight: weight of -log q(y|x), alpha / N, 0.1 in the paper.
+      class_prior: p(y) of M2: "learned" from the unlabelled points; "labelled" for the shares
+        (n_k + 1) / (n + K) among the labels, "uniform", or [n_classes] probabilities in the order
+        of `classes_`. The shares are those of the data only if the labelled points are a random
+        choice, not as many of each class.
       classifier: what M1's features feed if model = "m1": "tsvm", "svm", "knn" or "logistic".
       m1_latent_dim, m1_hidden_units, m1_epochs: M1's own, where they are to differ.
       random_state: seed of the initial weights, of the order of the data and of the noise.
@@ -80,7 +93,9 @@ class SemiSupervisedClassifier(
 
     Attributes:
       classes_: [n_classes], the sorted labels.
-      model_: the trained `M1`, `M2` or `StackedM1M2`.
+      choice_: of "auto", what was compared: a table of one row a candidate; print it.
+      blend_: of "auto", the answer; None of a model that was named.
+      model_: the trained `M1`, `M2` or `StackedM1M2`, None of "auto".
       classifier_: the fitted classifier on M1's features, None unless model = "m1".
       preprocessing_: from X to what the model sees.
       history_: {"m1" and/or "m2": dictionaries of mean loss terms, one for every few epochs}.
@@ -89,21 +104,22 @@ class SemiSupervisedClassifier(
 
     def __init__(
         self,
-        model: Model = "m2",
+        model: Model | Literal["auto"] = "auto",
         *,
-        likelihood: Likelihood | Literal["auto"] = "auto",
+        budget: float = BUDGET,
+        likelihood: Likelihood | Literal["auto"] | None = None,
         levels: int | None = None,
         whitening: int | float | None = None,
-        latent_dim: int = 10,
-        hidden_units: tuple[int, ...] = (100,),
-        epochs: int = 200,
-        batch_size: int = 50,
-        labelled_batch_size: int = 20,
-        learning_rate: float = 3e-3,
-        supervised_steps: int = 200,
-        classification_weight: float = 0.1,
-        class_prior: Literal["labelled", "uniform"] | npt.ArrayLike = "labelled",
-        classifier: Classifier = "tsvm",
+        latent_dim: int | None = None,
+        hidden_units: tuple[int, ...] | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        labelled_batch_size: int | None = None,
+        learning_rate: float | None = None,
+        supervised_steps: int | None = None,
+        classification_weight: float | None = None,
+        class_prior: Literal["learned", "labelled", "uniform"] | npt.ArrayLike | None = None,
+        classifier: Classifier | None = None,
         m1_latent_dim: int | None = None,
         m1_hidden_units: tuple[int, ...] | None = None,
         m1_epochs: int | None = None,
@@ -111,6 +127,7 @@ class SemiSupervisedClassifier(
         verbose: bool = False,
     ) -> None:
         self.model = model
+        self.budget = budget
         self.likelihood = likelihood
         self.levels = levels
         self.whitening = whitening
@@ -132,9 +149,9 @@ class SemiSupervisedClassifier(
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
         """Fits to X [n, n_features] with labels y [n], -1 where there is none."""
-        x, labels = validate_data(self, X, y, dtype=DTYPES, ensure_min_samples=2)
+        x, labels = self._validated(X, y)
         label = self._check_labels(labels)
-        settings = self._settings(x, label)
+        levels = self._levels(x)
         source = Source(
             name="X",
             x=x,
@@ -142,8 +159,38 @@ class SemiSupervisedClassifier(
             x_test=x[:0],
             label_test=label[:0],
             class_names=tuple(str(name) for name in self.classes_),
-            levels=self.levels,
+            levels=levels,
         )
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self.choice_: ChoiceTable | None = None
+        self.blend_: Blend | None = None
+        self.model_: Any = None
+        self.classifier_: Any = None
+        self.history_: dict[str, Any] = {}
+        if self.model == "auto":
+            self._choose(source, seed)
+        else:
+            self._train(source, seed)
+        return self
+
+    def _choose(self, source: Source, seed: int) -> None:
+        """The default: compare, and fit the answer."""
+        known = source.label != NO_LABEL
+        likelihood = "gaussian" if source.levels is None else "bernoulli"
+        self.preprocessing_ = Preprocessing.fit(source.x, source.levels, likelihood)
+        self.preprocessing_.check(source.x, "X")
+        seen = in_batches(self.preprocessing_, source.x)
+        pool = Pool(
+            seen[known], source.label[known], seen[~known], source.num_classes, source.levels, seed
+        )
+        choice = choose(pool, self.budget, PrintedLines() if self.verbose else None)
+        self.blend_, self.choice_ = choice.blend, ChoiceTable.of(choice)
+
+    def _train(self, source: Source, seed: int) -> None:
+        """A model by name, as it is."""
+        labels_alone = NO_LABEL not in source.label
+        suited = nested(recommend(source))
+        settings = settings_of(self.get_params(), suited, labels_alone, seed)
         experiment = Experiment.prepare(settings, source)
         strategy = make_strategy(settings.device.strategy)
         check_batch_sizes(settings, strategy)
@@ -152,10 +199,9 @@ class SemiSupervisedClassifier(
         self.model_, self.classifier_ = trained.model, trained.classifier
         self.preprocessing_ = experiment.preprocessing
         self.history_ = {name: stage.history for name, stage in trained.fitted.items()}
-        return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Probabilities of the classes, [n, n_classes]; of "tsvm" and "svm", not calibrated."""
+        """Probabilities of the classes, [n, n_classes]; calibrated if model = "auto"."""
         check_is_fitted(self)
         return self._apply(self._probabilities, X)
 
@@ -165,8 +211,14 @@ class SemiSupervisedClassifier(
         return self.classes_[most_probable]
 
     def transform(self, X: npt.ArrayLike) -> Array:
-        """Means of the latents, [n, latent_dim]: E[z|x] of M1 or M2, E[z1|x] of M1+M2."""
+        """Means of the latents, [n, latent_dim]: E[z|x] of M1 or M2, E[z1|x] of M1+M2.
+
+        Of "auto", the principal components that most candidates saw.
+        """
         check_is_fitted(self)
+        if self.blend_ is not None:
+            views = self.blend_.views
+            return self._apply(lambda x: views("components", x), X)
         return self._apply(self.model_.latents, X)
 
     def score(
@@ -175,7 +227,7 @@ class SemiSupervisedClassifier(
         """Accuracy on the points that have a label; so GridSearchCV can take y with -1."""
         predicted, labels = self.predict(X), column_or_1d(y)
         weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
-        known = _has_label(labels)
+        known = has_label(labels)
         expect(bool(known.any()), "a score needs points that have a label", labelled=0)
         from sklearn.metrics import accuracy_score  # loads much that a fit does not need
 
@@ -183,6 +235,8 @@ class SemiSupervisedClassifier(
 
     def _probabilities(self, x: Any) -> Array:
         """Of a batch as the model sees it, [n, n_classes]."""
+        if self.blend_ is not None:
+            return self.blend_(x).astype(np.float32)
         outputs = self.model_(x).numpy()
         if self.classifier_ is None:
             return outputs
@@ -190,13 +244,32 @@ class SemiSupervisedClassifier(
 
     def _apply(self, function: Callable[[Any], Any], X: npt.ArrayLike) -> Array:
         """function(x), [n, ...], of X [n, n_features], a batch at a time."""
-        x = validate_data(self, X, dtype=DTYPES, reset=False)
+        x = self._validated(X)
         self.preprocessing_.check(x, "X")
         return in_batches(lambda x: function(self.preprocessing_(x)), x)
 
+    def _validated(self, X: npt.ArrayLike, y: Any = "no_validation") -> Any:
+        """X as [n, n_features] floats, and y with it in `fit`; images are laid out in rows."""
+        fitting = not isinstance(y, str)
+        if fitting:
+            expect(
+                y is not None,
+                "fit requires y to be passed, but the target y is None",
+                hint="Give one label a point, and -1 where there is none.",
+            )
+            expect_known(y, "y", "Give -1 to points without a label.")
+        options = {"ensure_min_samples": 2} if fitting else {"reset": False}
+        found = validate_data(
+            self, laid_out(X), y, dtype=DTYPES, ensure_all_finite=False, **options
+        )
+        x = found[0] if fitting else found
+        hint = "Fill missing values first, for example with scikit-learn's SimpleImputer."
+        expect_known(x, "X", hint)
+        return found
+
     def _check_labels(self, y: Array) -> Array:
         """Sets `classes_` and returns each point's index in it, or -1: [n]."""
-        known = _has_label(y)
+        known = has_label(y)
         label = np.full(len(y), NO_LABEL)
         try:
             self.classes_, label[known] = np.unique(y[known], return_inverse=True)
@@ -212,91 +285,23 @@ class SemiSupervisedClassifier(
         check_classification_targets(y[known])
         return label
 
-    def _settings(self, X: Array, label: Array) -> Settings:
-        """The parameters as the settings of an experiment on all of X, without a test set."""
-        levels = self.levels
+    def _levels(self, x: Array) -> int | None:
         expect(
-            levels is None or (isinstance(levels, Integral) and levels > 0),
+            self.levels is None or (isinstance(self.levels, Integral) and self.levels > 0),
             "`levels` must be a positive integer or None",
-            levels=levels,
+            levels=self.levels,
         )
-        labels_alone = NO_LABEL not in label
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        shared = {
-            "latent_dim": self.latent_dim,
-            "hidden_units": self.hidden_units,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-        }
-        own = {
-            "latent_dim": self.m1_latent_dim,
-            "hidden_units": self.m1_hidden_units,
-            "epochs": self.m1_epochs,
-        }
-        m1 = {**shared, **{name: value for name, value in own.items() if value is not None}}
-        m2 = {
-            **shared,
-            "labelled_batch_size": self.batch_size if labels_alone else self.labelled_batch_size,
-            "supervised_steps": 0 if labels_alone else self.supervised_steps,
-            "classification_weight": self.classification_weight,
-            "class_prior": self._prior(),
-        }
-        settings = {
-            "model": self.model,
-            "likelihood": self._likelihood(X),
-            "seed": seed,
-            "data": {
-                "name": "X",
-                "num_labelled": "all",
-                "num_test": 0,
-                "split_seed": seed,
-                "whitening": self.whitening,
-            },
-            "m1": {**m1, "classifier": self.classifier},
-            "m2": m2,
-        }
-        return parse_settings(_plain(settings))
-
-    def _likelihood(self, X: Array) -> str:
-        if self.likelihood != "auto":
-            return self.likelihood
-        if self.whitening is not None:
-            return "gaussian"
-        if self.levels is not None:
-            return "binomial"
-        return "bernoulli" if np.isin(X, (0, 1)).all() else "gaussian"
-
-    def _prior(self) -> Any:
-        """`class_prior` as the settings have it: None for a uniform one."""
-        if not isinstance(self.class_prior, str):
-            return self.class_prior
-        expect(
-            self.class_prior in ("labelled", "uniform"),
-            '`class_prior` must be "labelled", "uniform" or an array of probabilities',
-            class_prior=self.class_prior,
-        )
-        return None if self.class_prior == "uniform" else self.class_prior
+        # Components and Gaussians take features as they come.
+        as_they_are = self.whitening is not None or self.likelihood in ("gaussian", "isotropic")
+        return self.levels or (None if as_they_are else levels_of(x))
 
     @property
     def _n_features_out(self) -> int:
+        if self.blend_ is not None:
+            return self.blend_.views.axes.shape[1]
         return getattr(self.model_, "m1", self.model_).latent_dim
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
-
-
-def _has_label(y: Array) -> Array:
-    """Which points have a label: [n] -> [n]. NumPy turns the -1 of ["a", -1] into "-1"."""
-    return y != (str(NO_LABEL) if y.dtype.kind == "U" else NO_LABEL)
-
-
-def _plain(value: Any) -> Any:
-    """Settings as JSON knows them: NumPy's numbers and arrays become Python's."""
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value

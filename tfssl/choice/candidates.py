@@ -7,7 +7,7 @@ ones, and gives a fitted classifier of its view.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,13 +25,16 @@ class Candidate:
       make: seed -> unfitted classifier.
       work: about how many seconds a fit takes, of a pool; what decides who is left out if the
         budget is short, so it is counted and not measured.
+      family: of candidates of one family only the best becomes a member of the answer: two that
+        hardly differ would count twice. Without a name, a family of its own.
     """
 
     name: str
     view: str
     make: Callable[[int], Any]
-    work: Callable[[Any], float] = lambda pool: 0.1  # noqa: ARG005
-    uses_unlabelled = False
+    work: Callable[[Any], float]
+    family: str = ""
+    uses_unlabelled: ClassVar[bool] = False
 
     def fit(self, pool, rows):
         """Fitted to the labels of `rows`."""
@@ -148,14 +151,22 @@ SHALLOW = (
     Candidate("discriminant analysis", "scaled", _discriminant, _linear_work),
     Candidate("random forest", "plain", _forest, _tree_work),
     Candidate("extremely random trees", "plain", _random_trees, _tree_work),
-    Spreading("label spreading", "components", _spreading, _graph_work),
-    Spreading("label spreading by angle", "components", _spreading_by_angle, _graph_work),
+    Spreading("label spreading", "components", _spreading, _graph_work, "spreading"),
+    Spreading(
+        "label spreading by angle", "components", _spreading_by_angle, _graph_work, "spreading"
+    ),
     Transductive("self-training", "scaled", _self_training, _self_training_work),
     Transductive("TSVM", "components", _transductive_svm, _transductive_work),
 )
 ON_LATENTS = (
-    Spreading("M1+label spreading", "latents", _spreading, _graph_work),
-    Spreading("M1+label spreading by angle", "latents", _spreading_by_angle, _graph_work),
+    Spreading("M1+label spreading", "latents", _spreading, _graph_work, "M1+spreading"),
+    Spreading(
+        "M1+label spreading by angle",
+        "latents",
+        _spreading_by_angle,
+        _graph_work,
+        "spreading on latents",
+    ),
     Transductive("M1+TSVM", "latents", _transductive_svm, _transductive_work),
 )
 # Where nothing can be held out: which candidates, and the temperature of each.
@@ -169,4 +180,4 @@ UNTRIED = {
 
 def candidates_for(pool):
     """Those that suit the points."""
-    return SHALLOW + (ON_LATENTS if pool.pixels else ())
+    return SHALLOW + (() if pool.levels is None else ON_LATENTS)

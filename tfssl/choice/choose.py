@@ -104,13 +104,22 @@ def choose(pool, budget=BUDGET, watch=None):
             break
         watch.found(found[-1])
     found.sort(key=lambda evidence: (not evidence.is_whole, evidence.log_loss))
-    best = [evidence for evidence in found if evidence.is_whole][:MEMBERS]
+    best = members_of(found)
     weights = {evidence.name: 1.0 / len(best) for evidence in best}
     mean = sum(weights[e.name] * e.probabilities for e in best)
     blend = fitted_blend(pool, best, weights, fit_temperature(mean, pool.label))
     outputs = calibrated(None, mean, pool.label, 0.0).probabilities
     seconds = time.perf_counter() - start
     return Choice(tuple(found), blend, left_out, outputs, pool.label, seconds)
+
+
+def members_of(found):
+    """The best of each family, at most `MEMBERS`, of evidence in the order of its log-loss."""
+    families: dict[str, Evidence] = {}
+    for evidence in found:
+        if evidence.is_whole:
+            families.setdefault(evidence.candidate.family or evidence.name, evidence)
+    return list(families.values())[:MEMBERS]
 
 
 def fitted_blend(pool, best, weights, temperature):

@@ -17,12 +17,24 @@ CALLS = 48
 WARM_UP, AVERAGING = 0.2, 0.02
 
 
-def train_m1(x, seed):
-    """M1 of intensities x [N, D] in [0, 1], and which of its latents are in use: (M1, [L])."""
+# From this many grey levels on, an intensity is taken for the probability that a pixel is on; fewer
+# are counted.
+MANY_LEVELS = 64
+
+
+def train_m1(x, levels, seed):
+    """(M1, which of its latents are in use, [L]).
+
+    Args:
+      x: [N, D] intensities in [0, 1].
+      levels: grey levels above black.
+      seed: of the weights, the noise and the order.
+    """
+    likelihood = "binomial" if 1 < levels < MANY_LEVELS else "bernoulli"
     strategy = make_strategy("auto")
     steps = CALLS * MAX_STEPS_PER_CALL
     with strategy.scope():
-        m1 = M1(x.shape[1], LATENT_DIM, HIDDEN_UNITS, "bernoulli", seed=seed)
+        m1 = M1(x.shape[1], LATENT_DIM, HIDDEN_UNITS, likelihood, levels, seed=seed)
     stage = Stage(
         "m1",
         m1,

@@ -19,18 +19,18 @@ class Pool:
       x: [N, D] float32, as preprocessing gives them.
       label: [N_l] integers; they belong to the first rows.
       num_classes: K.
-      pixels: whether x are intensities of images, in [0, 1].
+      levels: grey levels above black if x are intensities of images, in [0, 1]; else None.
       seed: of whatever is random.
       views: `Views` of x.
     """
 
-    def __init__(self, x_labelled, label, x_unlabelled, num_classes, pixels=False, seed=0):
+    def __init__(self, x_labelled, label, x_unlabelled, num_classes, levels=None, seed=0):
         self.x = np.concatenate([x_labelled, x_unlabelled]).astype(np.float32)
         self.label = np.asarray(label)
         self.num_classes = num_classes
-        self.pixels = pixels
+        self.levels = levels
         self.seed = seed
-        self.views = Views.fit(self.x, pixels)
+        self.views = Views.fit(self.x, levels is not None)
         self._views = {}
         unlabelled = np.arange(len(label), len(self.x))
         chosen = np.random.default_rng(seed).permutation(unlabelled)[:FEW]
@@ -45,7 +45,7 @@ class Pool:
         """The view `name` of all points, [N, ...]."""
         if name not in self._views:
             if name == "latents" and self.views.m1 is None:
-                self.views = self.views.with_m1(*train_m1(self.x, self.seed))
+                self.views = self.views.with_m1(*train_m1(self.x, self.levels, self.seed))
             self._views[name] = self.views(name, self.x)
         return self._views[name]
 

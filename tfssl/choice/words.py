@@ -1,9 +1,11 @@
-"""A choice in words: one row a candidate, and one sentence."""
+"""A choice in words: one row a candidate, one sentence, and lines while it is made."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
+from tfssl.choice.choose import Watch
 from tfssl.choice.evidence import standard_error
 
 # Standard errors of a difference from which on it is called one.
@@ -91,3 +93,49 @@ def table(choice):
         line = f"{row['name']:28} {error:>13} {loss:>15} {row['seconds']:8.1f} {weight:>7}"
         lines.append(f"{line}  {row['note']}".rstrip())
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class ChoiceTable:
+    """What a choice rests on, in plain values.
+
+    Attributes:
+      rows: one dictionary for each candidate.
+      sentence: what the labels say of the unlabelled points.
+      error, error_spread: of the answer, on held-out labels.
+      text: the rows as lines.
+    """
+
+    rows: list
+    sentence: str
+    error: float
+    error_spread: float
+    text: str
+
+    @classmethod
+    def of(cls, choice):
+        """Of a `Choice`."""
+        error, spread = answer_error(choice)
+        return cls(rows(choice), sentence(choice), error, spread, table(choice))
+
+    def as_frame(self):
+        """The rows as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows)
+
+    def __str__(self):
+        return f"{self.text}\n{self.sentence}"
+
+
+class PrintedLines(Watch):
+    """A line for each candidate as it is judged."""
+
+    def __init__(self):
+        super().__init__(begin=self._begin, found=self._found)
+
+    def _begin(self, name, left, seconds):
+        print(f"{left} candidates left, about {seconds:.0f} s: {name} ...", end="", flush=True)
+
+    def _found(self, evidence):
+        print(f" {_percent(evidence)}, log-loss {evidence.log_loss:.3f}")

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.preprocessing import normalize
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tfssl.errors import expect
@@ -120,6 +121,7 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):
         """Fits to X [N, F] with integers y [N]; `graph` is that of X, if it is there already."""
         X, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         X, y = np.asarray(X), np.asarray(labels)
+        check_classification_targets(y)
         self.classes_ = np.unique(y[y != -1])
         expect(len(self.classes_) >= 2, "`y` must have labels of at least two classes besides -1")
         graph = graph or neighbour_graph(X, self.n_neighbors, self.metric)
@@ -143,7 +145,8 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
 
 
 def _as_probabilities(shares: Array) -> Array:
