@@ -22,7 +22,7 @@ def pixels():
 @pytest.fixture(scope="session")
 def pool(pixels):
     x, label = pixels
-    return Pool(x[:LABELLED], label[:LABELLED], x[LABELLED:POINTS], CLASSES, pixels=True)
+    return Pool(x[:LABELLED], label[:LABELLED], x[LABELLED:POINTS], CLASSES, levels=255)
 
 
 @pytest.fixture(scope="session")

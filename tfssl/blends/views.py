@@ -2,10 +2,12 @@
 
 plain       x as preprocessing gives it: standardised columns, or intensities of pixels
 scaled      skewed columns on a log scale, rare 0/1 columns not blown up, nothing beyond +-6
+columns     the same, but columns of two values as 0 and 1
 components  the principal components of `scaled` in their proportions, at most 50
 latents     E[z|x] of an M1, those in use; only of pixels
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +18,8 @@ import tensorflow as tf
 from tfssl.data.batches import in_batches
 from tfssl.errors import expect
 
-NAMES = ("plain", "scaled", "components", "latents")
+NAMES = ("plain", "scaled", "columns", "components", "latents")
+ARRAYS = ("low", "unit", "shift", "scale", "zero", "one", "axes")
 # Columns without negative numbers whose third standardised moment is larger go on a log scale.
 SKEWED = 2.0
 # Of a 0/1 column with fewer ones than 10 % the deviation counts as this much: standardised, a one
@@ -27,6 +30,8 @@ RARE = 0.3
 SPARSE = 0.8
 FARTHEST = 6.0
 MOST_COMPONENTS, VARIANCE = 50, 0.99
+# The standard deviation of the first component.
+LARGEST = 2.0
 # Rows that are enough to find the components by.
 ROWS = 5000
 
@@ -39,6 +44,7 @@ class Views:
       low: [D], what a column on a log scale starts at; NaN for the others.
       unit: [D], what it is measured in from there.
       shift, scale: [D], of the columns after that.
+      zero, one: [D], the two values of columns that have no other; NaN for the others.
       axes: [D, C] principal axes of the scaled columns.
       m1: a trained M1, or None.
       active: its latents that are in use, [L] integers.
@@ -48,6 +54,8 @@ class Views:
     unit: npt.NDArray[np.float32]
     shift: npt.NDArray[np.float32]
     scale: npt.NDArray[np.float32]
+    zero: npt.NDArray[np.float32]
+    one: npt.NDArray[np.float32]
     axes: npt.NDArray[np.float32]
     m1: Any = None
     active: npt.NDArray[np.int64] | None = None
@@ -56,18 +64,23 @@ class Views:
         """The same with the latents of an M1."""
         return replace(self, m1=m1, active=active)
 
+    @property
+    def binary_columns(self):
+        """Which columns have two values and no other."""
+        return np.flatnonzero(~np.isnan(self.zero)).tolist()
+
     def arrays(self):
         """What `from_arrays` needs besides M1, as arrays for an .npz file."""
-        arrays = {name: getattr(self, name) for name in ("low", "unit", "shift", "scale", "axes")}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
         return arrays if self.m1 is None else arrays | {"active": self.active}
 
     @classmethod
     def from_arrays(cls, arrays, m1=None):
         """The inverse of `arrays`."""
-        names = ("low", "unit", "shift", "scale", "axes", *(() if m1 is None else ("active",)))
+        names = (*ARRAYS, *(() if m1 is None else ("active",)))
         found = {name: arrays[name] for name in names}
         columns = len(found["low"])
-        good = all(found[name].shape == (columns,) for name in names[:4])
+        good = all(found[name].shape == (columns,) for name in ARRAYS if name != "axes")
         good &= found["axes"].ndim == 2 and len(found["axes"]) == columns
         good &= m1 is None or bool(np.isin(found["active"], range(m1.latent_dim)).all())
         expect(good, "views must have a number for every column, and latents that there are")
@@ -100,8 +113,11 @@ class Views:
             # In units of the column's own two values.
             scale = np.where(binary, np.maximum(scale, RARE * width), scale)
         scale = np.where(scale > 0, scale, 1.0)
-        low, unit, shift, scale = (np.asarray(a, np.float32) for a in (start, unit, shift, scale))
-        views = cls(low, unit, shift, scale, np.zeros((len(low), 0), np.float32))
+        zero, one = np.where(binary & (width > 0), (low, low + width), np.nan)
+        found = dict(zip(ARRAYS, (start, unit, shift, scale, zero, one), strict=False))
+        found["axes"] = np.zeros((len(low), 0))
+        arrays: dict[str, Any] = {n: np.asarray(a, np.float32) for n, a in found.items()}
+        views = cls(**arrays)
         return replace(views, axes=_axes(views("scaled", x)))
 
     def __call__(self, name, x):
@@ -120,6 +136,10 @@ class Views:
         logged = tf.math.log1p(tf.nn.relu(x - np.nan_to_num(self.low)) / self.unit)
         y = tf.where(np.isnan(self.low), x, logged)
         y = tf.clip_by_value((y - self.shift) / self.scale, -FARTHEST, FARTHEST)
+        if name == "columns":
+            real, zero = np.isnan(self.zero), np.nan_to_num(self.zero)
+            width = np.where(real, 1.0, self.one - self.zero).astype(np.float32)
+            return tf.where(real, y, tf.clip_by_value((x - zero) / width, 0.0, 1.0))
         return y if name == "scaled" else tf.matmul(y, self.axes)
 
 
@@ -141,4 +161,6 @@ def _axes(x):
     axes = vectors[:, :count]
     if wide:
         axes = x.T @ axes / np.sqrt(np.maximum(values[:count], np.finfo(np.float64).tiny))
-    return np.asarray(axes, np.float32)
+    # Networks begin more easily with numbers near one.
+    largest = math.sqrt(values[0] / len(x)) if values[0] > 0 else 1.0
+    return np.asarray(axes * (LARGEST / largest), np.float32)

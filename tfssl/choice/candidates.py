@@ -15,14 +15,13 @@ from tfssl.classifiers.spreading import SpreadingClassifier
 from tfssl.classifiers.tsvm import TransductiveSVM
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A classifier that looks at labels alone.
+    """A classifier, and what a fit of it costs.
 
     Attributes:
       name: what tables call it.
       view: of `Views`.
-      make: seed -> unfitted classifier.
       work: about how many seconds a fit takes, of a pool; what decides who is left out if the
         budget is short, so it is counted and not measured.
       family: of candidates of one family only the best becomes a member of the answer: two that
@@ -31,20 +30,33 @@ class Candidate:
 
     name: str
     view: str
-    make: Callable[[int], Any]
     work: Callable[[Any], float]
     family: str = ""
     uses_unlabelled: ClassVar[bool] = False
 
     def fit(self, pool, rows):
-        """Fitted to the labels of `rows`."""
+        """Fitted to the labels of `rows`; the others' are hidden."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Supervised(Candidate):
+    """A classifier that looks at labels alone.
+
+    Attributes:
+      make: seed -> unfitted classifier.
+    """
+
+    make: Callable[[int], Any]
+
+    def fit(self, pool, rows):
         return self.make(pool.seed).fit(pool.view(self.view)[rows], pool.label[rows])
 
 
-class Transductive(Candidate):
+class Transductive(Supervised):
     """A classifier that takes y == -1 for "no label"."""
 
-    uses_unlabelled = True
+    uses_unlabelled: ClassVar[bool] = True
 
     def fit(self, pool, rows):
         others = pool.unlabelled(rows)
@@ -52,10 +64,10 @@ class Transductive(Candidate):
         return self.make(pool.seed).fit(x, np.concatenate([pool.label[rows], _none(others)]))
 
 
-class Spreading(Candidate):
+class Spreading(Supervised):
     """Label spreading, on a graph that is the same for all folds."""
 
-    uses_unlabelled = True
+    uses_unlabelled: ClassVar[bool] = True
 
     def fit(self, pool, rows):
         classifier = self.make(pool.seed)
@@ -145,29 +157,47 @@ def _transductive_work(pool):
 
 
 SHALLOW = (
-    Candidate("logistic regression", "scaled", _logistic, _linear_work),
-    Candidate("naive Bayes", "scaled", _naive_bayes, _linear_work),
-    Candidate("SVM", "components", _svm, _linear_work),
-    Candidate("discriminant analysis", "scaled", _discriminant, _linear_work),
-    Candidate("random forest", "plain", _forest, _tree_work),
-    Candidate("extremely random trees", "plain", _random_trees, _tree_work),
-    Spreading("label spreading", "components", _spreading, _graph_work, "spreading"),
+    Supervised(name="logistic regression", view="scaled", make=_logistic, work=_linear_work),
+    Supervised(name="naive Bayes", view="scaled", make=_naive_bayes, work=_linear_work),
+    Supervised(name="SVM", view="components", make=_svm, work=_linear_work),
+    Supervised(name="discriminant analysis", view="scaled", make=_discriminant, work=_linear_work),
+    Supervised(name="random forest", view="plain", make=_forest, work=_tree_work),
+    Supervised(name="extremely random trees", view="plain", make=_random_trees, work=_tree_work),
     Spreading(
-        "label spreading by angle", "components", _spreading_by_angle, _graph_work, "spreading"
+        name="label spreading",
+        view="components",
+        make=_spreading,
+        work=_graph_work,
+        family="spreading",
     ),
-    Transductive("self-training", "scaled", _self_training, _self_training_work),
-    Transductive("TSVM", "components", _transductive_svm, _transductive_work),
+    Spreading(
+        name="label spreading by angle",
+        view="components",
+        make=_spreading_by_angle,
+        work=_graph_work,
+        family="spreading",
+    ),
+    Transductive(
+        name="self-training", view="scaled", make=_self_training, work=_self_training_work
+    ),
+    Transductive(name="TSVM", view="components", make=_transductive_svm, work=_transductive_work),
 )
 ON_LATENTS = (
-    Spreading("M1+label spreading", "latents", _spreading, _graph_work, "M1+spreading"),
     Spreading(
-        "M1+label spreading by angle",
-        "latents",
-        _spreading_by_angle,
-        _graph_work,
-        "spreading on latents",
+        name="M1+label spreading",
+        view="latents",
+        make=_spreading,
+        work=_graph_work,
+        family="M1+spreading",
     ),
-    Transductive("M1+TSVM", "latents", _transductive_svm, _transductive_work),
+    Spreading(
+        name="M1+label spreading by angle",
+        view="latents",
+        make=_spreading_by_angle,
+        work=_graph_work,
+        family="spreading on latents",
+    ),
+    Transductive(name="M1+TSVM", view="latents", make=_transductive_svm, work=_transductive_work),
 )
 # Where nothing can be held out: which candidates, and the temperature of each.
 UNTRIED = {
@@ -178,6 +208,6 @@ UNTRIED = {
 }
 
 
-def candidates_for(pool):
+def shallow_candidates(pool):
     """Those that suit the points."""
     return SHALLOW + (() if pool.levels is None else ON_LATENTS)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tfssl.blends.blend import Blend, Member
 from tfssl.blends.shares import shares_among
-from tfssl.choice.candidates import UNTRIED, Candidate, candidates_for
+from tfssl.choice.candidates import UNTRIED, Candidate, shallow_candidates
 from tfssl.choice.evidence import (
     FOLDS,
     Evidence,
@@ -24,8 +24,13 @@ from tfssl.choice.evidence import (
     out_of_fold,
     standard_error,
 )
+from tfssl.choice.growth import Growth, growth
+from tfssl.choice.networks import generative_candidates
+from tfssl.errors import expect
 from tfssl.runs.calibration import fit_temperature
 
+# What a candidate may fail by: divergence (an `InputError`), and what NumPy and scikit-learn raise.
+FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 # How many candidates the answer is the mean of: those with the least log-loss.
 MEMBERS = 4
 # Seconds, as the candidates count them, in which a set of 20,000 points and 50 columns is done.
@@ -49,6 +54,7 @@ class Choice:
       left_out: {name: why} of the candidates that were not tried.
       probabilities: [N_l, K] of the answer on labelled points, out of fold; None without evidence.
       label: [N_l].
+      growth: what more labels would bring, or None where that cannot be told.
       seconds: how long all of it took.
     """
 
@@ -57,6 +63,7 @@ class Choice:
     left_out: dict[str, str]
     probabilities: np.ndarray | None
     label: np.ndarray
+    growth: Growth | None
     seconds: float
 
 
@@ -102,15 +109,25 @@ def choose(pool, budget=BUDGET, watch=None):
                 raise
             left_out |= {c.name: "interrupted" for c in plan[number:]}
             break
+        except FAILURES as error:  # one that cannot do it must not take the others down
+            left_out[candidate.name] = f"failed: {str(error).splitlines()[0]}"
+            continue
         watch.found(found[-1])
+    expect(bool(found), "no candidate could be fitted to these points", failed=left_out)
     found.sort(key=lambda evidence: (not evidence.is_whole, evidence.log_loss))
     best = members_of(found)
     weights = {evidence.name: 1.0 / len(best) for evidence in best}
     mean = sum(weights[e.name] * e.probabilities for e in best)
     blend = fitted_blend(pool, best, weights, fit_temperature(mean, pool.label))
     outputs = calibrated(None, mean, pool.label, 0.0).probabilities
+    more = growth([e.candidate for e in best if e.candidate.work(pool) < QUICK], pool)
     seconds = time.perf_counter() - start
-    return Choice(tuple(found), blend, left_out, outputs, pool.label, seconds)
+    return Choice(tuple(found), blend, left_out, outputs, pool.label, more, seconds)
+
+
+def candidates_for(pool):
+    """Those that suit the points."""
+    return (*shallow_candidates(pool), *generative_candidates(pool))
 
 
 def members_of(found):
@@ -204,4 +221,4 @@ def _untried(pool, start):
     blend = fitted_blend(pool, evidence, shares, 1.0)
     why = "a class has one label only, so no label can be held out"
     left_out = {c.name: why for c in candidates_for(pool)}
-    return Choice((), blend, left_out, None, pool.label, time.perf_counter() - start)
+    return Choice((), blend, left_out, None, pool.label, None, time.perf_counter() - start)

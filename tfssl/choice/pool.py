@@ -1,7 +1,5 @@
 """The points that a choice is made on, and what is computed of them once for all candidates."""
 
-import functools
-
 import numpy as np
 
 from tfssl.blends.views import Views
@@ -31,7 +29,7 @@ class Pool:
         self.levels = levels
         self.seed = seed
         self.views = Views.fit(self.x, levels is not None)
-        self._views = {}
+        self._made = {}
         unlabelled = np.arange(len(label), len(self.x))
         chosen = np.random.default_rng(seed).permutation(unlabelled)[:FEW]
         self.few = np.sort(chosen)
@@ -43,11 +41,13 @@ class Pool:
 
     def view(self, name):
         """The view `name` of all points, [N, ...]."""
-        if name not in self._views:
-            if name == "latents" and self.views.m1 is None:
+
+        def make():
+            if name == "latents":
                 self.views = self.views.with_m1(*train_m1(self.x, self.levels, self.seed))
-            self._views[name] = self.views(name, self.x)
-        return self._views[name]
+            return self.views(name, self.x)
+
+        return self.once(f"view {name}", make)
 
     def unlabelled(self, rows):
         """Which points a candidate that is fitted to the labels of `rows` sees without a label.
@@ -57,13 +57,17 @@ class Pool:
         hidden = np.setdiff1d(np.arange(self.num_labelled), rows)
         return np.concatenate([hidden, self.few]).astype(int)
 
-    @functools.cached_property
-    def _graphs(self):
-        return {}
+    def once(self, name, make):
+        """make(), the first time that something of this name is asked for."""
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
 
     def graph(self, view, metric):
         """The `Graph` of the labelled and the few unlabelled points in a view."""
-        if (view, metric) not in self._graphs:
+
+        def make():
             rows = np.concatenate([np.arange(self.num_labelled), self.few])
-            self._graphs[view, metric] = neighbour_graph(self.view(view)[rows], metric=metric)
-        return self._graphs[view, metric]
+            return neighbour_graph(self.view(view)[rows], metric=metric)
+
+        return self.once(f"graph of {view} by {metric}", make)

@@ -103,6 +103,7 @@ class ChoiceTable:
       rows: one dictionary for each candidate.
       sentence: what the labels say of the unlabelled points.
       error, error_spread: of the answer, on held-out labels.
+      growth: what more labels would bring, a sentence; empty where that cannot be told.
       text: the rows as lines.
     """
 
@@ -110,13 +111,15 @@ class ChoiceTable:
     sentence: str
     error: float
     error_spread: float
+    growth: str
     text: str
 
     @classmethod
     def of(cls, choice):
         """Of a `Choice`."""
         error, spread = answer_error(choice)
-        return cls(rows(choice), sentence(choice), error, spread, table(choice))
+        more = "" if choice.growth is None else str(choice.growth)
+        return cls(rows(choice), sentence(choice), error, spread, more, table(choice))
 
     def as_frame(self):
         """The rows as a pandas DataFrame."""
@@ -125,7 +128,7 @@ class ChoiceTable:
         return pandas.DataFrame(self.rows)
 
     def __str__(self):
-        return f"{self.text}\n{self.sentence}"
+        return "\n".join(line for line in (self.text, self.sentence, self.growth) if line)
 
 
 class PrintedLines(Watch):
