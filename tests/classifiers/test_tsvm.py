@@ -299,6 +299,13 @@ def test_stopping_early_warns():
         TransductiveSVM(max_iter=1, random_state=0).fit(x, y)
 
 
+def test_stopping_early_warns_whichever_step_it_was():
+    """Of these steps the last two need fewer iterations than those before them."""
+    x, y, _ = blobs(3, 30, seed=9)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=9 .*in [1-9] of 11 steps"):
+        TransductiveSVM(max_iter=9, random_state=0).fit(x, y)
+
+
 # Bad input.
 
 

@@ -182,14 +182,19 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
 
         C_star = self.unlabelled_weight * self.C * len(labelled) / max(n_unlabelled, 1)
         options = {"maxiter": self.max_iter, "ftol": self.tol}
-        self.n_iter_ = 0
-        for share in ANNEALING if n_unlabelled else [0.0]:
+        self.n_iter_ = stopped = 0
+        shares = ANNEALING if n_unlabelled else [0.0]
+        for share in shares:
             start, weight = parameters.ravel(), share * C_star
             result = minimize(evaluate, start, weight, "L-BFGS-B", jac=True, options=options)
             parameters = result.x.reshape(parameters.shape)
             self.n_iter_ += result.nit
-        if result.nit >= self.max_iter:
-            message = f"L-BFGS stopped at max_iter={self.max_iter} before converging; increase it."
+            stopped += result.nit >= self.max_iter
+        if stopped:
+            message = (
+                f"L-BFGS stopped at max_iter={self.max_iter} before converging, in {stopped} of "
+                f"{len(shares)} steps; increase it."
+            )
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         self.coef_ = parameters[:-1]
         self.intercept_ = parameters[-1] - centre[:-1] @ self.coef_
