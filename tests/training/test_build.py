@@ -1,5 +1,7 @@
 """Stages as values: what they learn from, in which order, for how long."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -60,3 +62,16 @@ def test_a_stage_covers_its_inputs_and_decays_over_all_of_them(m2):
     assert (m1.steps, m1.epochs) == (26, 200)  # the labelled ones too
     assert m1.compile_options == {"kl_warmup_steps": 0.5 * 26 * 200}
     assert m1.validation is None
+
+
+def test_no_two_layers_of_a_stack_start_with_the_same_weights():
+    """M1 and M2 have one seed in the settings."""
+    same = ["m1.hidden_units=[5,5]", "m2.hidden_units=[5,5]", "m2.active_threshold=0"]
+    settings, strategy = experiment("model=m1m2", *same), make_strategy("default")
+    m1 = build.m1_stage(settings, strategy).network
+    _, stack = build.stack_stage(settings, strategy, m1)
+    kernels = [w for w in stack.get_weights() if w.ndim == 2]
+    pairs = [(a, b) for a, b in itertools.combinations(kernels, 2) if a.shape == b.shape]
+    assert len(pairs) >= 10  # of the five second hidden layers alone
+    for one, other in pairs:
+        assert np.abs(one - other).max() > 0.01

@@ -89,7 +89,9 @@ class M2(GenerativeModel):
         self.labelled_share = labelled_share
         self.seed = seed
 
-        seeds, last, dtype = child_seeds(seed, 8), hidden[-1], self.dtype_policy
+        # A stream of its own, or an M1 of the same seed would start with the same layers.
+        seeds = child_seeds(noise.stream(seed, "m2"), 8)
+        last, dtype = hidden[-1], self.dtype_policy
         self.classifier = MLP(input_dim, hidden, seed=seeds[0], dtype=dtype)
         self.label_layer = distributions.Categorical(num_classes, last, seed=seeds[1])
         self.encoder = MLP(input_dim, hidden, num_classes, seed=seeds[2], dtype=dtype)
