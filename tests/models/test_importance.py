@@ -7,7 +7,7 @@ from scipy import special, stats
 
 from tfssl.data.preprocessing import Preprocessing
 from tfssl.errors import InputError
-from tfssl.models import M1, M2, LatentM2, StackedM1M2, importance
+from tfssl.models import M1, M2, LatentM2, StackedM1M2, importance, noise
 from tfssl.models.networks import MLP
 from tfssl.runs.evaluation import likelihood_metrics
 
@@ -19,6 +19,7 @@ B = np.array([0.3, -0.2, 0.1])
 C = np.array([[1.5, 0.0, -1.0], [0.0, 0.0, 0.0]])
 S = 0.6
 PRIOR = [0.3, 0.7]
+SEED = tf.constant([3, 4])
 POSTERIOR_VARIANCE = 1 / (1 + (W**2).sum(axis=0) / S**2)
 
 
@@ -244,6 +245,39 @@ def test_batches_and_calls_change_nothing(name, rng, monkeypatch):
         np.testing.assert_allclose(parts.bound, whole.bound, rtol=1e-5)
     other = importance.weight_means(model, x, 30, seed=1)
     assert np.all(np.abs(other.log_joint - whole.log_joint) > 1e-6)
+
+
+def test_no_more_noise_is_drawn_than_is_used(rng, monkeypatch):
+    """Twice the points take twice the random numbers, and not four times: counted as they run."""
+    drawn = []
+    draw = tf.random.stateless_normal
+
+    def counting(shape, *args, **kwargs):
+        drawn.append(int(np.prod(shape)))
+        return draw(shape, *args, **kwargs)
+
+    model, counts = make("m1"), []
+    monkeypatch.setattr(tf.random, "stateless_normal", counting)
+    tf.config.run_functions_eagerly(True)
+    try:
+        for points in (1000, 2000):
+            drawn.clear()
+            importance.weight_means(model, rng.random((points, 6)), 2, batch_size=500)
+            counts.append(sum(drawn))
+    finally:
+        tf.config.run_functions_eagerly(False)
+    used = [points * 2 * model.noise_dim for points in (1000, 2000)]
+    assert counts[1] < 2.2 * counts[0]
+    assert all(wanted <= count < 2 * wanted for count, wanted in zip(counts, used, strict=True))
+
+
+def test_the_noise_of_a_row_does_not_depend_on_the_rows_before_it():
+    table = noise.normal_rows(0, 1000, 3, SEED).numpy()
+    assert len(np.unique(table)) == 3000
+    assert stats.kstest(table.ravel(), "norm").pvalue > 0.01
+    for first, rows in ((0, 1), (1, 999), (127, 2), (128, 128), (500, 300), (999, 1)):
+        part = noise.normal_rows(tf.constant(first), rows, 3, SEED)
+        np.testing.assert_array_equal(part, table[first : first + rows])
 
 
 @pytest.mark.parametrize("name", ["m1", "m2", "stack"])

@@ -59,9 +59,9 @@ def weight_means(model, x, num_samples, seed=0, batch_size=None, progress=iter):
     """
     expect(len(x) > 0, "`x` must hold at least one point", points=len(x))
     expect(num_samples >= 1, "`num_samples` must be at least 1", num_samples=num_samples)
-    num_classes = getattr(model, "num_classes", 1)
+    num_classes = model.num_classes if model.has_classes else 1
     batch_size = batch_size or max(1, ROWS // num_classes)
-    log_weights = _log_weights_function(model, len(x), _stream(seed, SAMPLE_STREAM))
+    log_weights = _log_weights_function(model, _stream(seed, SAMPLE_STREAM))
     x = np.asarray(x, np.float32)
     log_sum, sum_of_logs = np.full((len(x), num_classes), -np.inf), np.zeros((len(x), num_classes))
     calls = [
@@ -79,7 +79,7 @@ def weight_means(model, x, num_samples, seed=0, batch_size=None, progress=iter):
     return WeightMeans(log_sum - np.log(num_samples), sum_of_logs / num_samples)
 
 
-def _log_weights_function(model, num_points, seed):
+def _log_weights_function(model, seed):
     """(x [batch, D], index of its first row, first sample, end) -> [samples, batch, ...]."""
 
     @tf.function(autograph=False)
@@ -87,9 +87,9 @@ def _log_weights_function(model, num_points, seed):
         proposal = model.proposal(x)
 
         def weights_of(sample):
-            # Drawn for all points, and then cut: batches of any size see the same noise.
-            epsilon = noise.normal([num_points, model.noise_dim], noise.fold(seed, sample))
-            epsilon = tf.slice(epsilon, [point, 0], [x.shape[0], model.noise_dim])
+            # By the points' numbers: batches of any size see the same noise.
+            seed_of_sample = noise.fold(seed, sample)
+            epsilon = noise.normal_rows(point, x.shape[0], model.noise_dim, seed_of_sample)
             return model.log_weights(x, proposal, epsilon)
 
         # One sample after another, because several at once need the memory of several.

@@ -7,6 +7,8 @@ whole batch, so that a run gives the same losses on one device as on many.
 import numpy as np
 import tensorflow as tf
 
+BLOCK = 128  # rows of `normal_rows` that are drawn together
+
 
 def fold(seed, number):
     """A new seed from a seed and a number (a step, the index of a draw)."""
@@ -21,6 +23,27 @@ def normal(shape, seed):
 def uniform(shape, seed):
     """U(0, 1), shape [batch, ...]."""
     return _replica_rows(tf.random.stateless_uniform, shape, seed)
+
+
+def normal_rows(first, rows, dim, seed):
+    """Some rows of an endless table of N(0, 1), [rows, dim].
+
+    The table is drawn in blocks of rows, so that a part of it costs no more for lying further down.
+
+    Args:
+      first: number of the first row, an integer or a scalar tensor.
+      rows: how many, an integer.
+      dim: numbers of a row.
+      seed: of the table.
+    """
+    # As many blocks as the rows touch if the first of them is the last of its block.
+    blocks = first // BLOCK + tf.range((rows + BLOCK - 2) // BLOCK + 1)
+    drawn = tf.map_fn(
+        lambda block: tf.random.stateless_normal([BLOCK, dim], fold(seed, block)),
+        blocks,
+        fn_output_signature=tf.float32,
+    )
+    return tf.slice(tf.reshape(drawn, [-1, dim]), [first % BLOCK, 0], [rows, dim])
 
 
 def _replica_rows(draw, shape, seed):
