@@ -312,6 +312,41 @@ def test_reported_numbers_are_the_true_means(rng):
         np.testing.assert_allclose(history[name][0], expected, rtol=1e-5, err_msg=name)
 
 
+def test_every_batch_of_an_evaluation_has_noise_of_its_own(rng):
+    """The same points twice: their two bounds differ; and evaluating again gives the same mean."""
+    m2, (x, y) = make_m2(), make_batch(rng, labelled=60)["labelled"]
+    m2.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
+
+    def bound(batches):
+        data = tf.data.Dataset.from_tensors({"labelled": (x, y)}).repeat(batches)
+        return m2.evaluate(data, verbose=0, return_dict=True)["labelled_loss"]
+
+    once, twice = bound(1), bound(2)
+    assert abs(once - twice) > 1e-3 * once
+    assert (bound(1), bound(2)) == (once, twice)
+    data = tf.data.Dataset.from_tensors({"labelled": (x, y)})
+    history = m2.fit(data, epochs=2, validation_data=data.repeat(2), verbose=0, shuffle=False)
+    assert history.history["val_labelled_loss"] == [twice, twice]
+
+
+def test_the_bound_of_many_batches_is_as_sure_as_their_number(rng):
+    """Its standard error over seeds falls with the root of the number of batches."""
+    x, y = make_batch(rng, labelled=2)["labelled"]
+    deviations = []
+    for count in (1, 16):
+        bounds = []
+        for seed in range(24):
+            m2 = make_m2(seed=seed)
+            m2.set_weights(make_m2().get_weights())
+            m2.compile(run_eagerly=True)
+            m2.reset_metrics()
+            for _ in range(count):
+                logs = m2.test_step({"labelled": (x, y)})
+            bounds.append(float(logs["labelled_loss"]))
+        deviations.append(np.std(bounds))
+    assert deviations[1] < 0.5 * deviations[0]
+
+
 def test_labels_alone_train_m2(rng):
     m2 = make_m2(num_unlabelled=0)
     batch = {"labelled": make_batch(rng)["labelled"]}

@@ -284,7 +284,7 @@ for name in ("default", "mirrored"):
 
 
 def test_two_devices_give_the_losses_of_one(tmp_path):
-    overrides = [*SMALL, "model=m1m2", "m1.epochs=3", "m2.epochs=3", "data.max_shift=1"]
+    overrides = [*SMALL, "model=m1m2", "data.max_shift=1", "data.num_validation=600"]
     arguments = [sys.executable, "-c", MIRRORED, json.dumps(overrides)]
     subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
     one, two = (TrainedRun(tmp_path / name) for name in ("default", "mirrored"))

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tfssl.models import noise
 from tfssl.models.distributions import standard_normal
 
-# The stream of noise that evaluation uses; training step t uses stream t.
-EVALUATION_STREAM = -1
+# Batch b of an evaluation uses stream -1 - b of the noise; training step t uses stream t.
+FIRST_EVALUATION_STREAM = -1
 
 
 # What the error says that a step raises when a number in it is not finite.
@@ -28,16 +28,23 @@ class LossMeans(keras.metrics.Metric):
 
     Args:
       loss_names: the losses to follow; one that a batch does not have counts as 0.
+
+    Attributes:
+      batches: how many were added since the last reset; on every replica the same number.
     """
 
     def __init__(self, loss_names):
         super().__init__(name="losses")
         self.loss_names = loss_names
         self.totals = self.add_weight(shape=(len(loss_names) + 1,), initializer="zeros")
+        self.batches = self.add_variable(
+            (), "zeros", dtype="int32", aggregation="only_first_replica", name="batches"
+        )
 
     def update_state(self, losses, rows):
         values = [tf.cast(losses.get(name, 0.0), tf.float32) for name in self.loss_names]
         self.totals.assign_add(tf.stack([*values, 1.0]) * tf.cast(rows, tf.float32))
+        self.batches.assign_add(1)
 
     def result(self):
         *totals, rows = tf.unstack(tf.convert_to_tensor(self.totals))
@@ -139,7 +146,9 @@ class GenerativeModel(keras.Model):
         return means
 
     def test_step(self, batch):
-        losses = self.batch_losses(batch, self._step_seed(EVALUATION_STREAM), training=False)
+        # Keras sets the count back to 0 before it evaluates.
+        stream = FIRST_EVALUATION_STREAM - tf.convert_to_tensor(self._means.batches)
+        losses = self.batch_losses(batch, self._step_seed(stream), training=False)
         return self._follow(losses, batch)
 
     def _expect_finite(self, means, gradients):
