@@ -1,6 +1,7 @@
 """The .tflite files compute what the Keras model computes, without TensorFlow."""
 
 import copy
+import hashlib
 import json
 
 import numpy as np
@@ -44,7 +45,8 @@ def inputs_of(run, function, digits):
 
 def largest_difference(tmp_path, function, inputs, content, batch):
     (tmp_path / "f.tflite").write_bytes(content)
-    about = {"function": function.name, "batch": batch}
+    digest = hashlib.sha256(content).hexdigest()
+    about = {"function": function.name, "batch": batch, "sha256": digest}
     (tmp_path / "metadata.json").write_text(json.dumps({"files": {"f.tflite": about}}))
     found = DeviceModel(tmp_path / "f.tflite")(**inputs)
     expected = {key: value.numpy() for key, value in function.call(**inputs).items()}
@@ -96,8 +98,10 @@ def test_files_are_calibrated_if_the_run_is(quantisation, stack, digits, tmp_pat
     raw = run.probabilities(digits)
     run.calibration = Calibration(0.3, "validation", 9)
     function, inputs = inputs_of(run, "classify", digits)
-    (tmp_path / "f.tflite").write_bytes(conversion.convert(function, quantisation, None, inputs))
-    about = {"f.tflite": {"function": "classify", "batch": None}}
+    content = conversion.convert(function, quantisation, None, inputs)
+    (tmp_path / "f.tflite").write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    about = {"f.tflite": {"function": "classify", "batch": None, "sha256": digest}}
     (tmp_path / "metadata.json").write_text(json.dumps({"files": about}))
     model = DeviceModel(tmp_path / "f.tflite")
     assert not [op for op in model.operations if op.startswith(("Flex", "Custom"))]

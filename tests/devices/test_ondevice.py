@@ -1,6 +1,8 @@
 """The client for devices: it needs no TensorFlow, reads images, and says what is wrong."""
 
+import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,16 +33,37 @@ def model(tmp_path_factory):
         first = tf.reshape(x, [-1, 12])[:, :1]
         return {"probabilities": tf.nn.softmax(4.0 * tf.concat([0.5 - first, first - 0.5], axis=1))}
 
-    function = Function("classify", call, {"x": tf.TensorSpec([None, 4, 3], tf.float32, "x")})
+    def never_ready(x):  # whatever the batch, its numbers do not fill the shape
+        return call(tf.nn.softmax(tf.reshape(x, [7, 12])))
+
+    def no_number(x):
+        return {"probabilities": call(x)["probabilities"] * tf.math.log(-1.0 - x[:, 0, :2])}
+
+    def not_for_two(x):
+        return call(x + tf.ones([3, 4, 3]))
+
+    def converted(call, batch=None):
+        spec = {"x": tf.TensorSpec([None, 4, 3], tf.float32, "x")}
+        return convert(Function("classify", call, spec), "f32", batch)
+
     folder = tmp_path_factory.mktemp("model")
-    about = {"function": "classify", "batch": None}
-    files = {"a.tflite": about, "one.tflite": about | {"batch": 1}}
-    for name, values in files.items():
-        (folder / name).write_bytes(convert(function, "f32", values["batch"]))
-    (folder / "decode.tflite").write_bytes((folder / "a.tflite").read_bytes())
-    (folder / "broken.tflite").write_bytes(b"no flatbuffer at all")
-    files["decode.tflite"] = {"function": "decode", "batch": None}
-    files["broken.tflite"] = about
+    contents = {
+        "a.tflite": converted(call),
+        "one.tflite": converted(call, 1),
+        "never_ready.tflite": converted(never_ready),
+        "no_number.tflite": converted(no_number),
+        "not_for_two.tflite": converted(not_for_two),
+        "broken.tflite": b"no flatbuffer at all",
+    }
+    contents["decode.tflite"] = contents["a.tflite"]
+    files = {}
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+        files[name] = {
+            "function": "decode" if name == "decode.tflite" else "classify",
+            "batch": 1 if name == "one.tflite" else None,
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
     metadata = {"labels": ["dark", "light"], "input": IMAGES, "files": files}
     (folder / "metadata.json").write_text(json.dumps(metadata))
     return folder / "a.tflite"
@@ -155,12 +178,69 @@ def test_bad_images(tmp_path, light):
         ("missing.tflite", "there is no file"),
         ("decode.tflite", "must be a classifier"),
         ("broken.tflite", "is not a .tflite file"),
+        ("never_ready.tflite", "is not a .tflite file"),
+        ("no_number.tflite", "probabilities that are not finite"),
     ],
 )
 def test_bad_models(name, message, model, light):
     result = CliRunner().invoke(app, ["classify-on-device", str(model.with_name(name)), str(light)])
     assert isinstance(result.exception, InputError)
     assert message in str(result.exception)
+
+
+def test_what_fails_as_it_runs_ends_with_a_sentence(model, tmp_path):
+    np.save(tmp_path / "two.npy", np.zeros((2, 4, 3)))
+    with pytest.raises(ValueError, match=r"not_for_two\.tflite cannot compute"):
+        list(ondevice.classify_files(model.with_name("not_for_two.tflite"), [tmp_path / "two.npy"]))
+
+
+def run_alone(*arguments):
+    """The client as a device runs it: (exit code, what it prints, what it complains of)."""
+    command = [sys.executable, ondevice.__file__, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_alone_it_ends_with_2_and_a_sentence(model, light):
+    for arguments in ((model.with_name("no_number.tflite"), light), (model, "missing.png"), ()):
+        code, printed, error = run_alone(*arguments)
+        assert (code, printed) == (2, ""), arguments
+        assert "Traceback" not in error
+        assert "usage: python ondevice.py" in error
+
+
+@pytest.mark.parametrize("byte", [0, 40, -1])
+def test_a_changed_file_is_refused_before_it_is_loaded(byte, model, tmp_path, monkeypatch):
+    """LiteRT aborts the process at some of them."""
+    folder = shutil.copytree(model.parent, tmp_path / "copy")
+    content = bytearray((folder / "a.tflite").read_bytes())
+    content[byte] ^= 1
+    (folder / "a.tflite").write_bytes(content)
+    monkeypatch.setattr(ondevice, "Interpreter", lambda *_, **__: pytest.fail("it was loaded"))
+    with pytest.raises(ValueError, match="is not the file that was exported"):
+        ondevice.open_classifier(folder / "a.tflite")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda m: m["files"]["a.tflite"].pop("sha256"),
+        lambda m: m["files"]["a.tflite"].pop("function"),
+        lambda m: m["files"].update({"a.tflite": 3}),
+        lambda m: m.update(files=["a.tflite"]),
+        lambda m: m.update(labels=["one"]),
+        lambda m: m.pop("labels"),
+        lambda m: m.update(input={"shape": [4, 3]}),
+        lambda m: m.update(input={"shape": 4, "levels": 16}),
+    ],
+)
+def test_damaged_metadata_end_with_a_sentence(damage, model, light, tmp_path):
+    folder = shutil.copytree(model.parent, tmp_path / "copy")
+    metadata = json.loads((folder / "metadata.json").read_text())
+    damage(metadata)
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    with pytest.raises(ValueError, match=r"metadata\.json is damaged"):
+        list(ondevice.classify_files(folder / "a.tflite", [light]))
 
 
 def test_bad_metadata(model, tmp_path):

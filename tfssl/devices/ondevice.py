@@ -6,6 +6,7 @@ rest of tfssl. Copy this file to the device, the model, and the metadata.json be
   python ondevice.py classify_f32.tflite seven.png three.png
 """
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 METADATA = "metadata.json"
+ABOUT = {"function", "batch", "sha256"}  # what the client needs to know of a file
 SHOWN = 10  # classes, the likeliest ones
 
 
@@ -31,24 +33,32 @@ class DeviceModel:
     """
 
     def __init__(self, path, threads=1):
-        path = Path(path)
+        self.path = path = Path(path)
         self.metadata = read_metadata(path)
         self.about = self.metadata["files"][path.name]
+        # First of all: LiteRT ends the process at some damaged files.
+        if hashlib.sha256(path.read_bytes()).hexdigest() != self.about["sha256"]:
+            raise ValueError(f"{path} is not the file that was exported: copy it again.")
         try:
             # The file's own operations, not those of a delegate, are what `operations` lists.
             plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
             listed = Interpreter(str(path), experimental_op_resolver_type=plain)
             self.operations = [op["op_name"] for op in listed._get_ops_details()]
-            self.run = Interpreter(str(path), num_threads=threads).get_signature_runner()
+            interpreter = Interpreter(str(path), num_threads=threads)
+            interpreter.allocate_tensors()
+            self.run = interpreter.get_signature_runner()
         except (ValueError, RuntimeError) as error:
             raise ValueError(f"{path} is not a .tflite file that LiteRT can run: {error}") from None
 
     def __call__(self, **inputs):
         """{output: array [N, ...]} of the inputs, arrays [N, ...]; one at a time if need be."""
-        if self.about["batch"] is None:
-            return self.run(**inputs)
-        count = len(next(iter(inputs.values())))
-        rows = [self.run(**{k: v[i : i + 1] for k, v in inputs.items()}) for i in range(count)]
+        try:
+            if self.about["batch"] is None:
+                return self.run(**inputs)
+            count = len(next(iter(inputs.values())))
+            rows = [self.run(**{k: v[i : i + 1] for k, v in inputs.items()}) for i in range(count)]
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"{self.path} cannot compute: {error}") from None
         return {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -60,10 +70,14 @@ def read_metadata(path):
     try:
         metadata = json.loads(beside.read_text(encoding="utf-8"))
         known = metadata["files"]
+        about = known.get(path.name, dict.fromkeys(ABOUT))
+        missing = ABOUT - about.keys()
     except FileNotFoundError:
         raise ValueError(f"{beside} is missing: copy it from the exported folder too.") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{beside} is damaged: {error!r}.") from None
+    if missing:
+        raise ValueError(f"{beside} is damaged: of {path.name} it lacks {', '.join(missing)}.")
     if path.name not in known:
         raise ValueError(f"{beside} does not know {path.name}. It knows: {', '.join(known)}.")
     return metadata
@@ -76,6 +90,12 @@ def open_classifier(path, threads=1):
         raise ValueError(
             f"{path} must be a classifier, and this one is for {model.about['function']!r}. "
             "Take one whose name starts with classify."
+        )
+    labels, expected = (model.metadata.get(name) for name in ("labels", "input"))
+    described = isinstance(expected, dict) and "levels" in expected
+    if not (described and isinstance(expected.get("shape"), list) and isinstance(labels, list)):
+        raise ValueError(
+            f"{METADATA} is damaged: it must hold labels, and an input with its shape."
         )
     return model
 
@@ -163,7 +183,14 @@ def classify_files(model_path, paths, resize=False, invert=False):
     inputs = [read_inputs(path, model.metadata["input"], resize, invert) for path in paths]
     for path, x in zip(paths, inputs, strict=True):
         for row, probabilities in enumerate(model(x=x)["probabilities"]):
-            yield (f"{path}[{row}]" if len(x) > 1 else str(path)), probabilities, labels
+            where = f"{path}[{row}]" if len(x) > 1 else str(path)
+            if len(probabilities) != len(labels):
+                raise ValueError(
+                    f"{METADATA} is damaged: it must hold {len(probabilities)} labels."
+                )
+            if not np.isfinite(probabilities).all():
+                raise ValueError(f"{model_path} gives {where} probabilities that are not finite.")
+            yield where, probabilities, labels
 
 
 if __name__ == "__main__":
@@ -171,4 +198,5 @@ if __name__ == "__main__":
         for where, probabilities, labels in classify_files(sys.argv[1], sys.argv[2:]):
             print(f"{where}: {describe(probabilities, labels)}")
     except (ValueError, IndexError) as error:
-        sys.exit(f"{error}\nusage: python ondevice.py MODEL.tflite IMAGE...")
+        print(f"{error}\nusage: python ondevice.py MODEL.tflite IMAGE...", file=sys.stderr)
+        sys.exit(2)
