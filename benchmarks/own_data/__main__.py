@@ -26,15 +26,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from benchmarks.own_data import results, sets
 from benchmarks.own_data.cell import Cell
-from benchmarks.own_data.ours import OURS
+from benchmarks.own_data.names import GROUPS, METHODS, OURS
 from benchmarks.own_data.seat import Seat
 from tfssl.errors import InputError, expect
 
-SIMPLE = (
-    *("logreg", "svm", "forest", "boosting", "1nn", "naive_bayes", "lda"),
-    *("label_spreading", "self_training"),
-)
-GROUPS = {"simple": SIMPLE, "ours": tuple(OURS), "all": (*SIMPLE, *OURS)}
 LIMIT = 600.0
 
 
@@ -121,7 +116,7 @@ def parser():
     which = found.add_mutually_exclusive_group(required=True)
     which.add_argument("--half", choices=sets.HALVES, help="the sets of one half")
     which.add_argument("--sets", help="sets by name, comma-separated")
-    methods = f"comma-separated, of {', '.join((*GROUPS, *GROUPS['all']))} (default: all)"
+    methods = f"comma-separated, of {', '.join((*GROUPS, *METHODS))} (default: all)"
     found.add_argument("--methods", default="all", help=methods)
     found.add_argument("--labels", default="3,10,30", help="labels a class (default: 3,10,30)")
     found.add_argument("--splits", type=int, default=5, help="how many (default: 5)")
@@ -138,7 +133,7 @@ def main(arguments=None):
     try:
         names = listed(options.sets, sets.SETS, "sets") if options.sets else None
         names = names or sets.of_half(options.half)
-        methods = listed(options.methods, GROUPS["all"], "methods")
+        methods = listed(options.methods, METHODS, "methods")
         words = options.labels.split(",")
         good = all(word.isdecimal() and int(word) >= 1 for word in words)
         expect(good, "--labels must be positive integers with commas", labels=options.labels)
@@ -156,6 +151,9 @@ def main(arguments=None):
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on with what is missing", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def facts(name, split, x):
 
 def prepare(cell):
     """All that is nobody's time: data, imports, TensorFlow's start."""
-    raw = cell.method in ours.OURS
+    raw = cell.method in ours.ARGUMENTS
     data = inputs(cell.set, cell.labels, cell.split, raw=raw)
     if raw:
         ours.start()
@@ -95,7 +95,7 @@ def measure(cell, fit, x, split):
             probabilities = checked(found, fitted.classes_, known["classes"])
             record = scores(probabilities, label)
             record |= {"seconds": seconds, "predict_seconds": predicting, "megabytes": megabytes}
-            if cell.method in ours.OURS:
+            if cell.method in ours.ARGUMENTS:
                 many = np.resize(split.test, MANY_ROWS)
                 record["predict_20000_seconds"] = timed(fitted.predict, x[many])[1]
                 choice = ours.said(fitted)
@@ -120,8 +120,7 @@ def checked(found, classes, count):
     """
     probabilities = np.zeros((len(found), count))
     probabilities[:, np.asarray(classes).astype(int)] = found
-    silent = np.isnan(probabilities).all(axis=1) | (probabilities.sum(axis=1) == 0)
-    probabilities[silent] = 1 / count
+    probabilities[np.isnan(found).all(axis=1)] = 1 / count
     if not np.allclose(probabilities.sum(axis=1), 1, atol=1e-3):
         raise ValueError("the probabilities of a row do not sum to one")
     return probabilities

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 # Name -> arguments. `auto` gives none: it is whatever the estimator does by itself.
-OURS: dict[str, dict[str, Any]] = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "m1": {"model": "m1"},
     "m2": {"model": "m2"},
     "m1m2": {"model": "m1m2"},
@@ -23,10 +23,10 @@ def start():
 
 
 def fit(name, x, y, seed):
-    """The fitted estimator of one of `OURS`; y is -1 for "no label"."""
+    """The fitted estimator of our methods; y is -1 for "no label"."""
     from tfssl import SemiSupervisedClassifier
 
-    return SemiSupervisedClassifier(**OURS[name], random_state=seed).fit(x, y)
+    return SemiSupervisedClassifier(**ARGUMENTS[name], random_state=seed).fit(x, y)
 
 
 def said(estimator):

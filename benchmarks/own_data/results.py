@@ -8,7 +8,7 @@ import subprocess
 from importlib import metadata
 
 from benchmarks.machine import ROOT
-from benchmarks.own_data.ours import OURS
+from benchmarks.own_data.names import OURS
 from tfssl.errors import InputError
 from tfssl.storage.files import atomic_path
 

@@ -44,6 +44,8 @@ class Seat:
 
     def run(self, cell):
         """The record of a cell, never an exception of the method."""
+        if self.stop.is_set():
+            raise Stopped
         if self.process is None:
             # Not forked: TensorFlow's threads and the memory of this process are not shared.
             context = multiprocessing.get_context("spawn")

@@ -119,7 +119,7 @@ def discriminant_analysis(x, y, seed):
     return analysis.fit(x[y >= 0], y[y >= 0])
 
 
-SUPERVISED = {
+SIMPLE = {
     "logreg": logistic_regression,
     "svm": support_vectors,
     "forest": random_forest,
@@ -127,6 +127,6 @@ SUPERVISED = {
     "1nn": nearest_neighbour,
     "naive_bayes": naive_bayes,
     "lda": discriminant_analysis,
+    "label_spreading": label_spreading,
+    "self_training": self_training,
 }
-SEMI_SUPERVISED = {"label_spreading": label_spreading, "self_training": self_training}
-SIMPLE = SUPERVISED | SEMI_SUPERVISED

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks.tables import paper, shipping, speed, trust
+from benchmarks.tables import own_data, paper, shipping, speed, trust
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -43,6 +43,11 @@ TABLES = {
     "serving/load": shipping.load_table,
     "devices/mnist_m1m2": shipping.devices_table,
     "devices/mnist_m1m2_files": shipping.device_files_table,
+} | {
+    f"own_data/{name}/{half}_{labels}": table
+    for name, table in own_data.TABLES.items()
+    for half in ("development", "final")
+    for labels in (3, 10, 30)
 }
 
 
