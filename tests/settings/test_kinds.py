@@ -7,7 +7,8 @@ import pytest
 from tfssl.classifiers import make_classifier
 from tfssl.export.classifier_graphs import SCORES
 from tfssl.models import ONE_STAGE
-from tfssl.models.likelihoods import COINS, LAYERS
+from tfssl.models.distributions import GaussianLayer
+from tfssl.models.likelihoods import LAYERS
 from tfssl.settings import kinds, load_settings
 from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
 
@@ -17,9 +18,10 @@ def test_every_model_has_a_name_and_a_description():
     assert set(get_args(Model)) - {"m1", "m1m2"} == set(ONE_STAGE)
 
 
-def test_every_likelihood_has_a_layer_and_its_values_are_coins_or_any_number():
+def test_every_likelihood_has_a_layer_and_components_are_for_gaussian_ones():
     assert set(get_args(Likelihood)) == set(LAYERS)
-    assert set(LAYERS) - set(COINS) == set(kinds.UNBOUNDED)
+    gaussian = {name for name, layer in LAYERS.items() if issubclass(layer, GaussianLayer)}
+    assert gaussian == set(kinds.UNBOUNDED)
 
 
 @pytest.mark.parametrize("name", get_args(Classifier))

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfssl.data import batches
 from tfssl.models import M1, M2, LatentM2
-from tfssl.models.likelihoods import chance_loss
+from tfssl.models.likelihoods import make_likelihood
 from tfssl.models.optimizers import FusedAdam
 from tfssl.settings import load_settings
 from tfssl.training.divergence import DivergenceError, StopOnDivergence, explain_divergence
@@ -170,10 +170,15 @@ def test_chance_is_what_a_model_that_knows_nothing_loses(rng):
     from scipy import stats
 
     x = rng.standard_normal((4000, 6))
-    assert chance_loss("gaussian", 6, x) == pytest.approx(-stats.norm.logpdf(x).sum(1).mean())
-    assert chance_loss("bernoulli", 6, x) == pytest.approx(-6 * stats.bernoulli(0.5).logpmf(1))
+    chance = {
+        name: make_likelihood(name, 6, 4, 16, seed=0).chance_loss(x)
+        for name in ("gaussian", "isotropic", "bernoulli", "binomial")
+    }
+    assert chance["gaussian"] == pytest.approx(-stats.norm.logpdf(x).sum(1).mean())
+    assert chance["isotropic"] == chance["gaussian"]
+    assert chance["bernoulli"] == pytest.approx(-6 * stats.bernoulli(0.5).logpmf(1))
     blank = -6 * stats.binom(16, 0.5).logpmf(0)  # the worst there is
-    assert chance_loss("binomial", 6, x, 16) == pytest.approx(blank)
+    assert chance["binomial"] == pytest.approx(blank)
     # Of q(z1|x), the expectation over z1.
     loc, scale = x[:, :3], np.exp(x[:, 3:])
     expected = 0.5 * (3 * np.log(2 * np.pi) + (loc**2 + scale**2).sum(1).mean())

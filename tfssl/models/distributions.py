@@ -7,7 +7,10 @@ Densities are computed in float32 whatever the precision of the networks before 
 For the likelihoods of images, x is an intensity in [0, 1].
 """
 
+import math
+
 import keras
+import numpy as np
 import tensorflow as tf
 import tensorflow_probability as tfp
 
@@ -105,6 +108,15 @@ class DistributionLayer(keras.layers.Layer):
         """log p(x|features); features [..., input_dim], x [..., dim] broadcasts -> [...]."""
         return self.distribution(features).log_prob(x)
 
+    def chance_loss(self, x):
+        """What a likelihood that knows nothing loses on x on average, in nats.
+
+        Args:
+          x: [N, ...], what the model is given; of q(z1|x), mean and standard deviation side by
+            side, the sum of whose squares is that of z1.
+        """
+        raise NotImplementedError
+
     def get_config(self):
         return {
             **super().get_config(),
@@ -136,6 +148,11 @@ class GaussianLayer(DistributionLayer):
     def given(self, features, x):
         """q(z|x,y) from features of (x, y); x itself is for layers with networks of their own."""
         return self.distribution(features)
+
+    def chance_loss(self, x):
+        """That of N(0, I)."""
+        squares = float(np.square(x).sum(axis=-1).mean())
+        return 0.5 * (self.dim * math.log(2.0 * math.pi) + squares)
 
     def get_config(self):
         return {**super().get_config(), "min_scale": self.min_scale}
@@ -190,6 +207,10 @@ class Bernoulli(DistributionLayer):
         kernel, bias = (tf.convert_to_tensor(w) for w in (self.linear.kernel, self.linear.bias))
         return kernels.bernoulli_log_prob(features, kernel, bias, x)
 
+    def chance_loss(self, x):
+        """That of fair coins."""
+        return self.dim * math.log(2.0)
+
 
 @keras.saving.register_keras_serializable(PACKAGE)
 class Binomial(DistributionLayer):
@@ -213,6 +234,10 @@ class Binomial(DistributionLayer):
 
     def distribution(self, features):
         return tfd.Independent(BinomialFraction(self.total_count, self(features)), 1)
+
+    def chance_loss(self, x):
+        """That of `total_count` fair coins each."""
+        return self.total_count * self.dim * math.log(2.0)
 
     def get_config(self):
         return {**super().get_config(), "total_count": self.total_count}

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, mean
-from tfssl.models.likelihoods import chance_loss, make_likelihood
+from tfssl.models.likelihoods import make_likelihood
 from tfssl.models.networks import MLP, child_seeds
 
 
@@ -65,7 +65,7 @@ class M1(GenerativeModel):
 
     def chance_loss(self, x):
         """Nats per example that a model loses on x [N, D] if it has learned nothing."""
-        return chance_loss(self.likelihood, self.input_dim, x, self.total_count)
+        return self.output_layer.chance_loss(x)
 
     def encode(self, x):
         """q(z|x): x [..., D] -> a Gaussian over z [..., latent_dim]."""

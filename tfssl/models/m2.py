@@ -18,7 +18,7 @@ from tfssl.models import distributions, noise, objectives
 from tfssl.models.base import GenerativeModel, mean
 from tfssl.models.checks import check_classes, check_share
 from tfssl.models.enumeration import make_enumeration
-from tfssl.models.likelihoods import chance_loss, make_likelihood
+from tfssl.models.likelihoods import make_likelihood
 from tfssl.models.networks import MLP, child_seeds
 from tfssl.models.posteriors import make_posterior
 
@@ -253,8 +253,7 @@ class M2(GenerativeModel):
 
     def chance_loss(self, x):
         """Nats per example that a model loses on x [N, D] and y if it has learned nothing."""
-        on_x = chance_loss(self.likelihood, self.input_dim, x, self.total_count)
-        return on_x + math.log(self.num_classes)
+        return self.output_layer.chance_loss(x) + math.log(self.num_classes)
 
     def proposal(self, x):
         """What `log_weights` draws z from, q(z|x,y) of every class: [batch, K, latent_dim]."""
