@@ -26,6 +26,47 @@ def test_features_are_standardised_for_a_gaussian(rng):
     np.testing.assert_allclose(preprocessing.inverse(seen), x, rtol=1e-4, atol=1e-3)
 
 
+@pytest.fixture
+def table(rng):
+    """[200, 4]: real, 0 or 1, always 1, real."""
+    flags = rng.integers(0, 2, 200)
+    numbers = rng.normal([5, -3], [2, 0.1], size=(200, 2))
+    return np.column_stack([numbers[:, 0], flags, np.ones(200), numbers[:, 1]])
+
+
+def test_columns_of_0_and_1_stay_and_the_others_are_standardised(table):
+    preprocessing = Preprocessing.fit(table, None, "columns")
+    seen = preprocessing(table).numpy()
+    assert preprocessing.binary_columns == (1,)
+    np.testing.assert_array_equal(seen[:, 1], table[:, 1])
+    np.testing.assert_allclose(seen[:, [0, 2, 3]].mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(seen[:, [0, 2, 3]].std(axis=0), [1, 0, 1], atol=1e-5)
+    np.testing.assert_allclose(preprocessing.inverse(seen), table, rtol=1e-4)
+
+
+def test_a_value_that_training_did_not_meet_is_the_nearer_of_0_and_1(table):
+    preprocessing = Preprocessing.fit(table, None, "columns")
+    new = np.array([[5.0, 3.0, 0.0, -3.0], [50.0, -1.0, 1.0, -3.0], [5.0, 0.25, 1.0, -3.0]])
+    preprocessing.check(new, "new rows")
+    seen = preprocessing(new).numpy()
+    np.testing.assert_array_equal(seen[:, 1], [1.0, 0.0, 0.25])
+    np.testing.assert_allclose(seen[0, 2], -1.0)
+    assert seen[1, 0] > 10
+    with pytest.raises(InputError, match="must be finite"):
+        preprocessing.check(np.full((1, 4), np.nan), "new rows")
+
+
+def test_columns_round_trip_and_are_no_images(table, tmp_path):
+    preprocessing = Preprocessing.fit(table, None, "columns")
+    np.savez(tmp_path / "p.npz", **preprocessing.arrays())
+    with np.load(tmp_path / "p.npz") as arrays:
+        again = Preprocessing.from_arrays(arrays)
+    assert again.binary_columns == (1,)
+    np.testing.assert_array_equal(again(2 * table), preprocessing(2 * table))
+    with pytest.raises(InputError, match=r"not for images or counts\. Received: levels=255"):
+        Preprocessing.fit(np.zeros((3, 4, 4), np.uint8), 255, "columns")
+
+
 def test_arrays_round_trip(tmp_path, rng):
     x = rng.normal(size=(10, 4)).astype(np.float32)
     preprocessing = Preprocessing.fit(x, None, "gaussian")

@@ -8,6 +8,7 @@ from scipy import stats
 
 from tfssl.errors import InputError
 from tfssl.models import distributions
+from tfssl.models.columns import ScalePerColumn, binary_and_real
 from tfssl.models.distributions import (
     Bernoulli,
     Binomial,
@@ -23,6 +24,8 @@ LAYERS = [
     Bernoulli(3, 4, seed=1),
     Binomial(3, 4, total_count=16, seed=1),
     Categorical(3, 4, seed=1),
+    ScalePerColumn(3, 4, seed=1),
+    binary_and_real(3, 4, (1,), seed=1),
 ]
 
 

@@ -227,6 +227,8 @@ def make(name):
         return M1(6, 3, (8,), seed=1)
     if name == "m2":
         return M2(6, 4, 5, 5, 3, (8, 7), seed=1)
+    if name == "columns":
+        return M2(6, 4, 5, 5, 3, (8, 7), "columns", binary_columns=(0, 3), seed=1)
     m2 = LatentM2(2, 4, 5, 5, 2, (8,), likelihood="gaussian", seed=1)
     return StackedM1M2(M1(6, 3, (8,), seed=1), m2, [0, 2])
 
@@ -280,7 +282,7 @@ def test_the_noise_of_a_row_does_not_depend_on_the_rows_before_it():
         np.testing.assert_array_equal(part, table[first : first + rows])
 
 
-@pytest.mark.parametrize("name", ["m1", "m2", "stack"])
+@pytest.mark.parametrize("name", ["m1", "m2", "columns", "stack"])
 def test_the_log_weights_are_the_densities_at_the_sample(name, rng):
     """log p(x, y, z) - log q(z|x,y) class by class, from the models' distributions."""
     model = make(name)
@@ -296,7 +298,7 @@ def test_the_log_weights_are_the_densities_at_the_sample(name, rng):
         return
     for k in range(4):
         y = tf.one_hot([k] * 5, 4)
-        if name == "m2":
+        if name != "stack":
             q_z = model.encode(x, y)
             z = q_z.distribution.loc + q_z.distribution.scale * epsilon
             expected = normal(z) + model.decode(y, z).log_prob(x) - q_z.log_prob(z)

@@ -8,7 +8,7 @@ from tfssl.classifiers import make_classifier
 from tfssl.export.classifier_graphs import SCORES
 from tfssl.models import ONE_STAGE
 from tfssl.models.distributions import GaussianLayer
-from tfssl.models.likelihoods import LAYERS
+from tfssl.models.likelihoods import LAYERS, NAMES
 from tfssl.settings import kinds, load_settings
 from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
 
@@ -19,7 +19,7 @@ def test_every_model_has_a_name_and_a_description():
 
 
 def test_every_likelihood_has_a_layer_and_components_are_for_gaussian_ones():
-    assert set(get_args(Likelihood)) == set(LAYERS)
+    assert set(get_args(Likelihood)) == set(NAMES)
     gaussian = {name for name, layer in LAYERS.items() if issubclass(layer, GaussianLayer)}
     assert gaussian == set(kinds.UNBOUNDED)
 

@@ -1,8 +1,9 @@
 """From stored inputs to what a model sees, and back: average, flatten, shift, scale, components.
 
 Images become intensities in [0, 1], averaged over blocks of pixels if asked for; other features are
-standardised for a Gaussian likelihood. Both can then become their principal components. The same
-object serves numpy arrays, tf.data and exported graphs, and is saved with the run.
+standardised for a Gaussian likelihood, and for that of columns all but those of 0 and 1. Images and
+what is standardised can then become their principal components. The same object serves numpy
+arrays, tf.data and exported graphs, and is saved with the run.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import tensorflow as tf
 from tfssl.data.components import Components
 from tfssl.data.on_disk import chunks
 from tfssl.errors import expect
-from tfssl.settings.kinds import UNBOUNDED
+from tfssl.settings.kinds import COLUMNS, UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Preprocessing:
       likelihood: what the model takes the result to be, for `check`.
       downsample: the side of the blocks of pixels that are averaged.
       components: what the scaled inputs become, or None; D = P without them.
+      binary_columns: of the likelihood "columns", those that held 0 and 1 in training and nothing
+        else. Another value counts as the nearer end of [0, 1]: one that training did not meet must
+        not keep a row from getting a class.
     """
 
     shape: tuple[int, ...]
@@ -36,6 +40,7 @@ class Preprocessing:
     likelihood: str
     downsample: int = 1
     components: Components | None = None
+    binary_columns: tuple[int, ...] = ()
 
     @classmethod
     def fit(cls, x, levels, likelihood, components=None, downsample=1):
@@ -66,11 +71,18 @@ class Preprocessing:
             'data.whitening needs likelihood = "gaussian" or "isotropic"',
             likelihood=likelihood,
         )
+        expect(
+            likelihood != COLUMNS or levels is None,
+            'likelihood = "columns" is for features, not for images or counts',
+            levels=levels,
+        )
         dim = int(np.prod(shape)) // downsample**2
         scale = np.full(dim, levels or 1.0)
         plain = cls(shape, np.zeros(dim), scale, levels, likelihood, downsample)
-        if levels is None and likelihood in UNBOUNDED:
+        if levels is None and likelihood in (*UNBOUNDED, COLUMNS):
             plain = plain._standardised(x)
+        if likelihood == COLUMNS:
+            plain = plain._without_binary(x)
         if components is None:
             return plain
         centre = next(plain._chunks(x)).mean(axis=0)
@@ -89,6 +101,15 @@ class Preprocessing:
         high = np.maximum.reduce([values.max(axis=0) for values in self._chunks(x)])
         deviation = np.where(high > low, np.sqrt(variance), 1.0)
         return replace(self, shift=mean, scale=deviation)
+
+    def _without_binary(self, x):
+        """The same with the columns of x that hold 0 and 1, both, as they are."""
+        binary = np.array(self.scale != 1.0)  # a constant column was left as it is
+        for rows in chunks(x):
+            binary &= np.isin(rows.reshape(len(rows), -1), (0, 1)).all(axis=0)
+        shift, scale = np.where(binary, 0.0, self.shift), np.where(binary, 1.0, self.scale)
+        columns = tuple(int(c) for c in np.flatnonzero(binary))
+        return replace(self, shift=shift, scale=scale, binary_columns=columns)
 
     def _chunks(self, x):
         """The scaled inputs, float64 [n, P] at a time."""
@@ -138,7 +159,11 @@ class Preprocessing:
             blocks = [-1, height, self.downsample, width, self.downsample, *channels]
             x = tf.reduce_mean(tf.reshape(x, blocks), axis=(2, 4))
         shift, scale = self.shift.astype(dtype), self.scale.astype(dtype)
-        return (tf.reshape(x, [-1, len(shift)]) - shift) / scale
+        x = (tf.reshape(x, [-1, len(shift)]) - shift) / scale
+        if not self.binary_columns:
+            return x
+        binary = np.isin(np.arange(len(shift)), self.binary_columns)
+        return tf.where(binary, tf.clip_by_value(x, 0.0, 1.0), x)
 
     def inverse(self, x):
         """What a model sees -> stored inputs (not rounded), [N, *image_shape].
@@ -173,7 +198,7 @@ class Preprocessing:
             x.dtype.kind != "f" or bool((np.abs(x) <= largest).all()),
             f"{where}: inputs must be finite and not too large for float32",
         )
-        if self.likelihood in UNBOUNDED or not x.size:
+        if self.likelihood in (*UNBOUNDED, COLUMNS) or not x.size:
             return
         top = self.levels or 1
         low, high = float(x.min()), float(x.max())
@@ -200,6 +225,8 @@ class Preprocessing:
             "likelihood": np.array(self.likelihood),
             "downsample": np.array(self.downsample),
         }
+        if self.binary_columns:
+            arrays["binary_columns"] = np.array(self.binary_columns)
         return arrays if self.components is None else arrays | vars(self.components)
 
     @classmethod
@@ -216,4 +243,5 @@ class Preprocessing:
             likelihood=str(arrays["likelihood"]),
             downsample=int(arrays["downsample"]) if "downsample" in arrays else 1,
             components=components,
+            binary_columns=tuple(int(c) for c in arrays.get("binary_columns", ())),
         )

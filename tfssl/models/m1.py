@@ -24,9 +24,11 @@ class M1(GenerativeModel):
       input_dim: D, the size of x.
       latent_dim: the size of z.
       hidden_units: sizes of the hidden layers of the encoder; the decoder has them in reverse.
-      likelihood: p(x|z), "bernoulli", "binomial", "gaussian" or "isotropic".
+      likelihood: p(x|z), "bernoulli", "binomial", "gaussian", "isotropic" or
+        "columns".
       total_count: n of the binomial likelihood.
       seed: seed of the initial weights and of the noise.
+      binary_columns: which columns of x hold 0 and 1, for the likelihood "columns".
     """
 
     loss_names = ("loss", "reconstruction", "kl_z")
@@ -42,6 +44,7 @@ class M1(GenerativeModel):
         likelihood="bernoulli",
         total_count=None,
         seed=0,
+        binary_columns=(),
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -50,6 +53,7 @@ class M1(GenerativeModel):
         self.hidden_units = tuple(hidden_units)
         self.likelihood = likelihood
         self.total_count = total_count
+        self.binary_columns = tuple(int(c) for c in binary_columns)
         self.seed = seed
         self.kl_warmup_steps = 0  # how many training steps the KL term's weight takes to reach 1
 
@@ -59,7 +63,9 @@ class M1(GenerativeModel):
         self.encoder = MLP(input_dim, self.hidden_units, seed=seeds[0], dtype=dtype)
         self.posterior = distributions.DiagonalGaussian(latent_dim, last, seed=seeds[1])
         self.decoder = MLP(latent_dim, self.hidden_units[::-1], seed=seeds[2], dtype=dtype)
-        self.output_layer = make_likelihood(likelihood, input_dim, first, total_count, seeds[3])
+        self.output_layer = make_likelihood(
+            likelihood, input_dim, first, total_count, seeds[3], self.binary_columns
+        )
         self._track_losses()
         self.built = True
 
@@ -147,5 +153,6 @@ class M1(GenerativeModel):
             "hidden_units": list(self.hidden_units),
             "likelihood": self.likelihood,
             "total_count": self.total_count,
+            "binary_columns": list(self.binary_columns),
             "seed": self.seed,
         }

@@ -38,7 +38,8 @@ class M2(GenerativeModel):
       num_unlabelled: N_u, the size of the unlabelled one.
       latent_dim: the size of z.
       hidden_units: sizes of the hidden layers of each of the three networks.
-      likelihood: p(x|y,z), "bernoulli", "binomial", "gaussian" or "isotropic".
+      likelihood: p(x|y,z), "bernoulli", "binomial", "gaussian", "isotropic" or
+        "columns".
       total_count: n of the binomial likelihood.
       posterior_scale: what sigma of q(z|x,y) depends on: "xy" as in the authors' code, or "x" as in
         the paper.
@@ -50,6 +51,7 @@ class M2(GenerativeModel):
         `tfssl.models.enumeration`; `AllClasses()` if not given.
       labelled_share: rho of `objectives.generative_loss`, above 0 and up to 1; N_l / N if not
         given. With 1 unlabelled examples are not looked at.
+      binary_columns: which columns of x hold 0 and 1, for the likelihood "columns".
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class M2(GenerativeModel):
         seed=0,
         enumeration=None,
         labelled_share=None,
+        binary_columns=(),
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -82,6 +85,7 @@ class M2(GenerativeModel):
         self.hidden_units = hidden = tuple(hidden_units)
         self.likelihood = likelihood
         self.total_count = total_count
+        self.binary_columns = tuple(int(c) for c in binary_columns)
         self.posterior_scale = posterior_scale
         self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
         self.classification_weight = classification_weight
@@ -99,7 +103,9 @@ class M2(GenerativeModel):
             posterior_scale, latent_dim, input_dim, hidden, seeds[3:5], dtype
         )
         self.decoder = MLP(latent_dim, hidden[::-1], num_classes, seed=seeds[5], dtype=dtype)
-        self.output_layer = make_likelihood(likelihood, input_dim, hidden[0], total_count, seeds[6])
+        self.output_layer = make_likelihood(
+            likelihood, input_dim, hidden[0], total_count, seeds[6], self.binary_columns
+        )
         self._track_losses()
         self.built = True
 
@@ -306,6 +312,7 @@ class M2(GenerativeModel):
             "hidden_units": list(self.hidden_units),
             "likelihood": self.likelihood,
             "total_count": self.total_count,
+            "binary_columns": list(self.binary_columns),
             "posterior_scale": self.posterior_scale,
             "class_prior": self.class_prior,
             "classification_weight": self.classification_weight,

@@ -136,7 +136,9 @@ class Settings(Section):
     model: Model = "m1"
     likelihood: Likelihood = "binomial"
     """p(x|...): bernoulli for images, binomial for grey levels that are counts, gaussian else;
-    isotropic is a gaussian with one scale for all of x, for principal components."""
+    isotropic is a gaussian with one scale for all of x, for principal components; columns, for a
+    table, is bernoulli for columns of 0 and 1, and for each other a gaussian with a scale of its
+    own that is the same for every class."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of the initial weights, of the order of the data and of the noise."""
     checkpoint_seconds: Annotated[float, Field(ge=0, strict=False)] = 30.0

@@ -13,9 +13,11 @@ DESCRIPTIONS = {
     "m1m2": "M1+M2: M2 on the latents of a frozen M1",
 }
 
-Likelihood = Literal["bernoulli", "binomial", "gaussian", "isotropic"]
+Likelihood = Literal["bernoulli", "binomial", "gaussian", "isotropic", "columns"]
 # Densities of any real number, and so of principal components; the others want values from 0 on.
 UNBOUNDED = ("gaussian", "isotropic")
+# Of a table: a density for each column, by what it holds.
+COLUMNS = "columns"
 
 Classifier = Literal["tsvm", "svm", "knn", "logistic"]
 CLASSIFIERS = {"tsvm": "TSVM", "svm": "SVM", "knn": "1-NN", "logistic": "logistic regression"}

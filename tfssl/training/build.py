@@ -72,6 +72,7 @@ def m1_stage(experiment, strategy):
             settings.likelihood,
             preprocessing.total_count,
             seed=settings.seed,
+            binary_columns=preprocessing.binary_columns,
             dtype=settings.device.precision,
         )
     inputs = waiting(experiment)
@@ -110,7 +111,9 @@ def m2_stage(experiment, strategy, m2=None):
     settings, dim = experiment.settings, experiment.preprocessing.dim
     if m2 is None:
         with strategy.scope():
-            m2 = _make_m2(ONE_STAGE[settings.model], experiment, dim, settings.likelihood)
+            columns = {"binary_columns": experiment.preprocessing.binary_columns}
+            cls = ONE_STAGE[settings.model]
+            m2 = _make_m2(cls, experiment, dim, settings.likelihood, **columns)
     return _m2_stage(experiment, strategy, m2, waiting(experiment))
 
 
