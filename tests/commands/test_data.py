@@ -63,7 +63,7 @@ def test_train_prints_and_saves_what_it_chose(table_run):
     assert 'm2.class_prior = "labelled"   (labels by class: 25 of each)' in output
     assert "m2.epochs" not in output  # it was set
     settings = json.loads((run / "settings.json").read_text())
-    assert settings["likelihood"] == "gaussian"
+    assert settings["likelihood"] == "columns"
     assert settings["data"]["label"] == "kind"
     assert settings["data"]["num_test"] == 15
     assert settings["m2"]["epochs"] == 60

@@ -30,7 +30,7 @@ LABELS = [0, 1] + 38 * [-1]
         (images(40, 8, 8), 255, "grey images", "m1m2", "bernoulli"),
         (images(40, 8, 8) % 17, 16, "counts", "m1", "binomial"),
         (images(40, 5) % 2 * 1.0, None, "binary features", "m2", "bernoulli"),
-        (images(40, 5) / 3.0, None, "features", "m2", "gaussian"),
+        (images(40, 5) / 3.0, None, "features", "m2", "columns"),
     ],
 )
 def test_every_kind_of_data_gets_settings_it_can_be_trained_with(

@@ -71,6 +71,9 @@ def automatic_settings(data, label=None, config=None, overrides=None):
         explicit["data"]["label"] = label
     source = source_of(parse_settings(explicit, where=config).data)
     entries = recommend(source)
+    if _is_set(explicit, "data.whitening") and kind_of(source) == "features":
+        entries = [entry for entry in entries if entry[0] != "likelihood"]
+        entries += [("likelihood", "gaussian", "principal components: each standardised")]
     wanted = merged(nested(entries), explicit)
     unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
     if wanted["likelihood"] not in UNBOUNDED:  # the others do not fit components
@@ -189,7 +192,7 @@ def _binary_features(source):
 def _features(source):
     return [
         ("model", "m2", "features: M2 learns from them as they are"),
-        ("likelihood", "gaussian", "real numbers: standardised, then a Gaussian"),
+        ("likelihood", "columns", "0 and 1 as coins, numbers as Gaussians of a fixed width each"),
         *_small_m2(source),
     ]
 
