@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_moons
+from sklearn.datasets import make_blobs, make_moons
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tfssl.classifiers.spreading import SpreadingClassifier, nearest, neighbour_graph, spread
@@ -69,6 +69,40 @@ def test_a_graph_that_is_there_gives_the_same(rng):
     own = SpreadingClassifier().fit(x, y)
     given = clone(own).fit(x, y, graph=neighbour_graph(x))
     np.testing.assert_array_equal(own.predict_proba(x), given.predict_proba(x))
+
+
+def test_points_that_coincide_stay_joined(rng):
+    """20 equal points of one class, 20 of the other: more than k, so their reach is 0."""
+    x = np.repeat(10.0 * rng.normal(size=(2, 40)), 20, axis=0)
+    spread_out = 10.0 * rng.normal(size=(40, 40))
+    y = np.full(80, -1)
+    y[[0, 20]] = 0, 1
+    classifier = SpreadingClassifier().fit(np.concatenate([x, spread_out]), y)
+    found = classifier.predict_proba(x)
+    assert found[:20, 0].min() > 0.9
+    assert found[20:, 1].min() > 0.9
+
+
+def test_as_near_as_the_farthest_counts_too():
+    """Of points equally near, the order in which they lie in memory is no matter."""
+    x = np.array([[0.0], [1.0], [-1.0], [-1.0], [5.0], [6.0]])
+    classifier = SpreadingClassifier(n_neighbors=2).fit(x, np.array([-1, 0, 1, 1, 0, 0]))
+    found = []
+    for order in ([0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]):
+        for name in ("points_", "reach_", "shares_"):
+            setattr(classifier, name, getattr(classifier, name)[order])
+        found.append(classifier.predict_proba([[0.0]]))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    assert found[0][0, 1] > 0.3  # two of the three at distance 1 are of class 1
+
+
+def test_far_away_there_is_a_nearest_point():
+    x, label = make_blobs([150, 100, 50], 4, cluster_std=0.5, random_state=3)
+    classifier = SpreadingClassifier().fit(x, np.where(np.arange(300) < 30, label, -1))
+    away = x[:1] + 1e4 * (x[:1] - x.mean(axis=0))
+    nearest_one = ((x - away) ** 2).sum(axis=1).argmin()
+    assert classifier.predict(away) == label[nearest_one]
+    assert classifier.predict_proba(away).max() > 0.5
 
 
 def test_one_class_is_refused(rng):

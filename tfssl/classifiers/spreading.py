@@ -8,7 +8,7 @@ with a total of one, spread until they settle:
 
 Every class is then scaled to the same total, because how far it spreads says nothing of how common
 it is, and F_ik / sum_k F_ik are the probabilities of a point. A new point takes the mean of its k
-nearest ones, with the same weights.
+nearest ones, and of those as near as the k-th, with the same weights.
 
 References: D. Zhou, O. Bousquet, T. Lal, J. Weston and B. Schoelkopf, "Learning with local and
 global consistency", NIPS 2003; X. Zhu, Z. Ghahramani and J. Lafferty, ICML 2003 (the totals).
@@ -32,6 +32,10 @@ Array = npt.NDArray[Any]
 
 # Rows whose distances to all points are held at a time.
 ROWS = 1000
+# No point reaches less far than this share of the mean: of points that coincide, r is 0.
+LEAST_REACH = 1e-2
+# Squared distances that differ by less than this share are equal but for rounding.
+EQUAL = 1e-9
 # Where no label has come, every class is as likely: what is added to each of K.
 NOWHERE = 1e-6
 
@@ -58,7 +62,7 @@ def neighbour_graph(x: Array, k: int = 10, metric: str = "euclidean") -> Graph:
     distances, neighbours = nearest(points, points, k + 1)
     # A point is its own nearest neighbour, but for points that coincide.
     distances, neighbours = distances[:, 1:], neighbours[:, 1:]
-    reach = np.maximum(distances[:, -1], np.finfo(np.float32).tiny)
+    reach = np.maximum(distances[:, -1], least_reach(distances[:, -1]))
     weights = np.exp(-(distances**2) / (reach[:, None] * reach[neighbours]))
     rows = np.repeat(np.arange(len(points)), k)
     joined = sp.csr_matrix((weights.ravel(), (rows, neighbours.ravel())), shape=(len(points),) * 2)
@@ -67,14 +71,22 @@ def neighbour_graph(x: Array, k: int = 10, metric: str = "euclidean") -> Graph:
     return Graph(points, reach, (root @ joined @ root).tocsr())
 
 
+def least_reach(reach: Array) -> float:
+    """The least r that a point may have, from all of a graph, [N]."""
+    return max(LEAST_REACH * float(reach.mean()), float(np.finfo(np.float32).eps))
+
+
+def squared_distances(x: Array, points: Array) -> Array:
+    """|x - p|^2, [n, N]."""
+    own, squares = (np.einsum("nf,nf->n", rows, rows) for rows in (x, points))
+    return np.maximum(own[:, None] - 2.0 * x @ points.T + squares, 0.0)
+
+
 def nearest(x: Array, points: Array, k: int) -> tuple[Array, Array]:
     """Distances [n, k] and row numbers [n, k] of the k points nearest to each x, nearest first."""
-    squares = np.einsum("nf,nf->n", points, points)
     parts = []
     for first in range(0, len(x), ROWS):
-        rows = x[first : first + ROWS]
-        own = np.einsum("nf,nf->n", rows, rows)[:, None]
-        distances = np.maximum(own - 2.0 * rows @ points.T + squares, 0.0)
+        distances = squared_distances(x[first : first + ROWS], points)
         few = np.argpartition(distances, k - 1, axis=1)[:, :k]
         order = np.argsort(np.take_along_axis(distances, few, axis=1), axis=1, kind="stable")
         few = np.take_along_axis(few, order, axis=1)
@@ -136,12 +148,26 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):
         """Probabilities [n, n_classes]."""
         check_is_fitted(self)
         x = _on_sphere(validate_data(self, X, dtype=np.float64, reset=False), self.metric)
+        parts = [self._mean_near(x[first : first + ROWS]) for first in range(0, len(x), ROWS)]
+        return _as_probabilities(np.concatenate(parts))
+
+    def _mean_near(self, x: Array) -> Array:
+        """The mean of the points near x [n, F], [n, n_classes].
+
+        `export.classifier_graphs` has it again as a graph.
+        """
+        squares = squared_distances(x, self.points_)
         k = min(self.n_neighbors, len(self.points_))
-        distances, neighbours = nearest(x, self.points_, k)
-        reach = np.maximum(distances[:, -1:], np.finfo(np.float32).tiny)
-        weights = np.exp(-(distances**2) / (reach * self.reach_[neighbours]))
-        mean = np.einsum("nk,nkc->nc", weights, self.shares_[neighbours])
-        return _as_probabilities(mean / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
+        farthest = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
+        own = np.einsum("nf,nf->n", x, x)[:, None]
+        rows, near = np.nonzero(squares <= farthest + EQUAL * (own + farthest))
+        reach = np.maximum(np.sqrt(farthest[:, 0]), self.reach_.min())
+        exponents = squares[rows, near] / (reach[rows] * self.reach_[near])
+        # The largest weight of a point is 1, however far it is from all others.
+        least = np.minimum.reduceat(exponents, np.searchsorted(rows, range(len(x))))
+        weights = np.exp(least[rows] - exponents)
+        mean = sp.csr_matrix((weights, (rows, near)), shape=squares.shape) @ self.shares_
+        return mean / np.bincount(rows, weights)[:, None]
 
     def predict(self, X: npt.ArrayLike) -> Array:
         """The most probable class, [n]."""
