@@ -107,7 +107,7 @@ def learn(strategy, pool, label, start, test, options, seed):
 
 
 def prepare(options, seed):
-    """(features of the training points, their labels, rows of the first labels, test points)."""
+    """(what `learn` takes: features, labels, first rows, test points), settings, test overlap."""
     run = None if options.run is None else TrainedRun(options.run)
     settings = load_settings(None) if run is None else run.settings
     if run is None:
@@ -125,11 +125,12 @@ def prepare(options, seed):
         for x in (source.x[rows], parts.x_test)
     )
     start = np.arange(len(parts.label))
-    return features, source.label[rows], start, (test, parts.label_test), settings
+    given = features, source.label[rows], start, (test, parts.label_test)
+    return given, settings, experiment.test_overlap
 
 
 def run_seed(options, seed):
-    features, label, start, test, settings = prepare(options, seed)
+    (features, label, start, test), settings, overlap = prepare(options, seed)
     errors = {
         strategy: learn(strategy, features, label, start, test, options, seed)
         for strategy in options.strategies
@@ -142,6 +143,7 @@ def run_seed(options, seed):
         "labels": labels,
         "pool": len(features),
         "test_points": len(test[1]),
+        "overlap": overlap,
         "errors": errors,
         "settings": settings,
     }
@@ -157,8 +159,8 @@ def verdict(results):
         if strategy == "random" or len(results) < 2:
             continue
         # The first column is the common start.
-        means = [errors[s][:, 1:].mean(axis=1) for s in ("random", strategy)]
-        gain, half_width, p = comparison.paired_t(*means)
+        random, chosen = (errors[s][:, 1:].mean(axis=1) for s in ("random", strategy))
+        gain, half_width, p = comparison.paired_t(random, chosen, results[0]["overlap"])
         word = "beats" if gain > 0 else "loses to"
         if p > 0.05:
             word = "is not told apart from"

@@ -30,13 +30,15 @@ def test_the_verdict():
     random = np.array([[0.3, 0.2, 0.1], [0.3, 0.22, 0.12], [0.3, 0.19, 0.1]])
     better = random - [[0.0, 0.04, 0.04], [0.0, 0.06, 0.05], [0.0, 0.05, 0.05]]
     results = [
-        {"labels": [10, 20, 30], "errors": {"random": list(a), "suggest": list(b)}}
+        {"labels": [10, 20, 30], "overlap": 0.0, "errors": {"random": list(a), "suggest": list(b)}}
         for a, b in zip(random, better, strict=True)
     ]
     p = stats.ttest_rel(random[:, 1:].mean(axis=1), better[:, 1:].mean(axis=1)).pvalue
     last = active.verdict(results)[-1]
     assert last.startswith("suggest beats random choice: 4.83 +- ")
     assert last.endswith(f"3 seeds, p = {p:.2g}")
+    one_pool = [{**result, "overlap": 1e3} for result in results]
+    assert "is not told apart from" in active.verdict(one_pool)[-1]
     for result in results:
         result["errors"]["suggest"] = result["errors"]["random"]
     assert "is not told apart from" in active.verdict(results)[-1]

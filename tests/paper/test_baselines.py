@@ -285,6 +285,8 @@ def test_a_study_runs_the_rivals_it_is_given(tmp_path):
     settings = load_settings(None, ["m1.epochs=1", "m1.classifier=knn"])
     results = study.run_study([settings], [0], tmp_path, lambda _: None, rivals=["knn", "cae"])
     assert [result["method"] for result in results] == ["1-NN", "CAE", "M1+1-NN"]
+    # 500 of the 1797 digits are for testing, and each split draws them anew.
+    assert [result["overlap"] for result in results] == [500 / 1297] * 3
     rows = errors_table(tmp_path / "results").splitlines()[2:]
     assert [row.split(" | ")[0] for row in rows] == ["| 1-NN", "| CAE", "| M1+1-NN"]
     assert len(list((tmp_path / "cache").iterdir())) == 1

@@ -66,7 +66,7 @@ def print_verdicts(verdicts):
         spread = "" if v.half_width is None else f" +- {100 * v.half_width:.2f}"
         adjusted = ", by Holm" if len(verdicts) > 1 else ""
         say(f"  difference {100 * v.difference:+.2f}{spread} points of error; {v.evidence}")
-        chance = "could be chance" if v.p > 0.05 else "hardly chance"
+        chance = "could be chance" if v.p > 0.05 else "a difference unlikely by chance alone"
         say(f"  p = {v.p:.2g}{adjusted}: {chance}")
 
 

@@ -51,6 +51,14 @@ class Experiment:
         preprocessing.check(parts.x_test, f"{source.name}, test points")
         return cls(settings, source, parts, preprocessing)
 
+    @property
+    def test_overlap(self):
+        """N_test / N_rest if test points are drawn from the same pool as the others, else 0."""
+        parts = self.split
+        if len(self.source.x_test):
+            return 0.0
+        return len(parts.x_test) / (len(parts.x_train) + len(parts.x_validation))
+
     def names(self, part):
         """What to call the points of a part of the split: their files, else "row 0" and so on.
 

@@ -5,6 +5,7 @@ from tfssl.settings import dump_settings, with_changes
 
 def run_model(settings, run_dir, record):
     """Train one model, or go on with its training, and give its result."""
+    from tfssl.runs.opened import experiment_of
     from tfssl.runs.provenance import m1_digest
     from tfssl.training.run import train
 
@@ -15,6 +16,7 @@ def run_model(settings, run_dir, record):
         "data": settings.data.name,
         "training_seconds": run["seconds"],
         **trained.folder.read_json("metrics.json"),
+        "overlap": experiment_of(trained).test_overlap,
         "m1": m1_digest(trained.model),
         "versions": run["versions"],
         "git_revision": run["git_revision"],
@@ -55,6 +57,7 @@ def run_baseline(name, settings, record, shared):
         **record,
         "data": settings.data.name,
         "labels": {"training": len(parts.label), "model_selection": 0},
+        "overlap": experiment.test_overlap,
         **metrics,
         "versions": versions(),
         "git_revision": git_revision(),

@@ -56,11 +56,16 @@ def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
 
 
 def summarise(results):
-    """[(method, mean error, half-width, splits, mean seconds)], in order of appearance."""
+    """[(method, mean error, half-width, splits, mean seconds)], in order of appearance.
+
+    The half-width is of the 95% interval over splits, corrected if they are splits of one pool.
+    """
     rows = []
     for method in dict.fromkeys(result["method"] for result in results):
         own = [result for result in results if result["method"] == method]
-        error, half_width = mean_and_interval([r["test"]["error"] for r in own])
+        # Results of earlier versions do not say it.
+        overlap = max(result.get("overlap", 0.0) for result in own)
+        error, half_width = mean_and_interval([r["test"]["error"] for r in own], overlap)
         rows.append((method, error, half_width, len(own), np.mean([r["seconds"] for r in own])))
     return rows
 

@@ -3,7 +3,7 @@
 Runs that differ in nothing but their split and seed are one method. Two methods are compared
 
 - by a paired t-test of their errors, over the splits that both have been run on, if these are
-  several;
+  several; corrected for what splits of one pool have in common, see `tfssl.results.intervals`;
 - else by McNemar's exact test on one test set: of the points that one of the two runs gets right
   and the other wrong, each is as likely to be right (this is the sign test on those points).
 
@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from tfssl.errors import expect
-from tfssl.results.intervals import mean_and_interval
+from tfssl.results.intervals import mean_and_interval, standard_error
 from tfssl.runs.metrics import classification_metrics
 from tfssl.settings import dump_settings, with_changes
 from tfssl.settings.kinds import method_name
@@ -40,13 +40,19 @@ def mcnemar(wrong_a, wrong_b):
     return only_a, only_b, float(stats.binomtest(only_a, only_a + only_b).pvalue)
 
 
-def paired_t(errors_a, errors_b):
-    """(mean of a - b, half-width of its 95% interval, two-sided p-value) over at least 2 splits."""
+def paired_t(errors_a, errors_b, overlap=0.0):
+    """(mean of a - b, half-width of its 95% interval, two-sided p-value) over at least 2 splits.
+
+    Args:
+      errors_a, errors_b: [n], on the same splits.
+      overlap: as in `intervals.mean_and_interval`.
+    """
     difference = np.asarray(errors_a, np.float64) - np.asarray(errors_b, np.float64)
-    mean, half_width = mean_and_interval(difference)
+    mean, half_width = mean_and_interval(difference, overlap)
     if np.ptp(difference) == 0:  # no variance to compare with
         return mean, half_width, 1.0 if mean == 0 else 0.0
-    return mean, half_width, float(stats.ttest_1samp(difference, 0.0).pvalue)
+    t = mean / standard_error(difference, overlap)
+    return mean, half_width, float(2.0 * stats.t.sf(abs(t), len(difference) - 1))
 
 
 def holm(p_values):
@@ -72,6 +78,7 @@ class Outcome:
       wrong: [N] booleans, on the test points.
       metrics: `evaluation.classification_metrics` on them.
       labels: how many labels it was trained with.
+      overlap: `Experiment.test_overlap`.
     """
 
     name: str
@@ -82,6 +89,7 @@ class Outcome:
     wrong: np.ndarray
     metrics: dict
     labels: int
+    overlap: float = 0.0
 
     @classmethod
     def of(cls, opened):
@@ -102,6 +110,7 @@ class Outcome:
             wrong=probabilities.argmax(axis=1) != parts.label_test,
             metrics=classification_metrics(probabilities, parts.label_test),
             labels=len(parts.label),
+            overlap=opened.experiment.test_overlap,
         )
 
 
@@ -141,18 +150,25 @@ def compare_methods(first, second):
     splits = [split for split in _by(first, "split") if split in _by(second, "split")]
     if len(splits) > 1:
         pairs = [(_by(first, "split")[split], _by(second, "split")[split]) for split in splits]
-        mean, half_width, p = paired_t(
-            *zip(*[map(_mean_error, pair) for pair in pairs], strict=True)
-        )
+        # Of one pool: the largest share that any of them tests.
+        overlap = max(outcome.overlap for pair in pairs for side in pair for outcome in side)
+        ours, theirs = ([_mean_error(pair[side]) for pair in pairs] for side in (0, 1))
+        mean, half_width, p = paired_t(ours, theirs, overlap)
+        over = f"{len(splits)} splits of one pool, corrected for their overlap"
+        if overlap == 0.0:
+            over = f"{len(splits)} labelled sets, on one test set"
         a, b = (_names(itertools.chain(*column)) for column in zip(*pairs, strict=True))
-        return Verdict(a, b, mean, half_width, f"paired t over {len(splits)} splits", p)
+        return Verdict(a, b, mean, half_width, f"paired t over {over}", p)
     same_test = [(a, b) for a in first for b in second if a.test == b.test]
     if not same_test:
         return Verdict(_names(first), _names(second), None, None, "no test points in common", None)
     # Of the same labels, if there is such a pair.
     a, b = next((pair for pair in same_test if pair[0].split == pair[1].split), same_test[0])
     only_a, only_b, p = mcnemar(a.wrong, b.wrong)
-    evidence = f"McNemar: {only_a} wrong in the first only, {only_b} in the second only"
+    evidence = (
+        f"McNemar, these two trainings only: {only_a} wrong in the first only, "
+        f"{only_b} in the second only"
+    )
     return Verdict(a.name, b.name, a.metrics["error"] - b.metrics["error"], None, evidence, p)
 
 
