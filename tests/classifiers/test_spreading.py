@@ -25,7 +25,7 @@ def test_three_points_in_a_row():
     degrees = np.array([near, near + far, far])
     expected = np.array([[0, near, 0], [near, 0, far], [0, far, 0]])
     expected /= np.sqrt(degrees[:, None] * degrees)
-    np.testing.assert_allclose(graph.similarity.toarray(), expected, atol=1e-12)
+    np.testing.assert_allclose(graph.similarity.toarray(), expected, atol=1e-6)
 
 
 def test_neighbours_are_the_nearest(rng):

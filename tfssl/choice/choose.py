@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from tfssl.blends.blend import Blend, Member
 from tfssl.blends.shares import shares_among
@@ -87,6 +88,12 @@ def choose(pool, budget=BUDGET, watch=None):
 
     Ctrl+C ends the comparison, and the answer is fitted to what has been found by then.
     """
+    # The matrices are so small that threads take longer to wait for one another than to reckon.
+    with threadpool_limits(1):
+        return _choose(pool, budget, watch)
+
+
+def _choose(pool, budget, watch):
     start = time.perf_counter()
     folds = folds_of(pool.label, pool.seed)
     if not folds:
@@ -101,8 +108,8 @@ def choose(pool, budget=BUDGET, watch=None):
             left_out |= {c.name: why for c in plan[number:]}
             break
         seconds = sum(work(c, pool, len(folds)) for c in plan[number:])
-        watch.begin(candidate.name, len(plan) - number, seconds)
         try:
+            watch.begin(candidate.name, len(plan) - number, seconds)
             found.append(_evidence(candidate, pool, folds, found, watch))
         except KeyboardInterrupt:
             if not found:
@@ -127,7 +134,8 @@ def choose(pool, budget=BUDGET, watch=None):
 
 def candidates_for(pool):
     """Those that suit the points."""
-    return (*shallow_candidates(pool), *generative_candidates(pool))
+    found = (*shallow_candidates(pool), *generative_candidates(pool))
+    return found if len(pool.few) else tuple(c for c in found if not c.uses_unlabelled)
 
 
 def members_of(found):
