@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 
 FOLDS = 5
 INVERSE_PENALTIES = np.logspace(-3, 3, 7)
-# With few labels many settings are equally good on held-out folds, and the first of them is taken: on
-# the development sets a small grid that begins with the likeliest settings had fewer errors.
+# With few labels many settings are equally good on held-out folds, and the first of them is taken:
+# on the development sets a small grid that begins with the likeliest settings had fewer errors.
 MARGIN_PENALTIES = (10.0, 1.0, 100.0)
 WIDTHS = np.array([0.25, 1, 0.0625])  # gamma D: 1 is gamma="scale" of standardised columns
 NEIGHBOURS = 10
