@@ -31,7 +31,7 @@ DOORS = {
     "serving": "errors storage export",
     "devices": "errors storage runs export",
     "demo": "errors settings runs pictures devices",
-    "estimator": "errors settings classifiers data blends training choice",
+    "estimator": "errors settings classifiers data blends runs training choice",
     "commands": "errors storage settings models data runs training pictures results paper export "
     "serving devices demo",
     "cli": "errors commands",

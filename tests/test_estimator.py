@@ -29,6 +29,7 @@ FAST = {
     "supervised_steps": 0,
     "classification_weight": 10.0,  # with so few steps, labels must count for more
     "random_state": 0,
+    "calibrate": False,  # which trains three times more
 }
 FOR_BANDS = {"hidden_units": (50, 50), "latent_dim": 1, "epochs": 200, "learning_rate": 0.01}
 
@@ -189,9 +190,24 @@ def test_labels_alone_do_not_find_the_gap():
 
 def test_defaults_of_m2():
     X, y, partial = bands(0)
-    classifier = SemiSupervisedClassifier("m2", random_state=0).fit(X, partial)
+    classifier = SemiSupervisedClassifier("m2", calibrate=False, random_state=0).fit(X, partial)
     assert classifier.score(X, y) > 0.99
     assert set(classifier.history_) == {"m2"}
+
+
+@pytest.mark.parametrize("model", ["m1", "m2"])
+def test_a_temperature_from_held_out_labels(model):
+    X, y, _ = clusters()
+    partial = keep_labels(y, 4)
+    raw, scaled = (fast(model, calibrate=c).fit(X, partial) for c in (False, "auto"))
+    assert raw.calibration_ is None
+    assert (scaled.calibration_.fitted_on, scaled.calibration_.points) == ("labelled", 12)
+    np.testing.assert_array_equal(raw.predict(X), scaled.predict(X))
+    np.testing.assert_allclose(
+        scaled.predict_proba(X), scaled.calibration_(raw.predict_proba(X)), atol=1e-6
+    )
+    one_each = fast(model, calibrate="auto").fit(X, keep_labels(y, 1))
+    assert one_each.calibration_ is None
 
 
 def test_clone_forgets_the_fit_and_repeats_it(fitted):

@@ -35,9 +35,12 @@ from tfssl.data.preprocessing import Preprocessing
 from tfssl.data.recommended import nested, recommend
 from tfssl.data.source import NO_LABEL, Source
 from tfssl.errors import expect
+from tfssl.runs.calibration import calibrate
+from tfssl.runs.temperature import Calibration
 from tfssl.settings.kinds import Classifier, Likelihood, Model
 from tfssl.settings.parameters import settings_of
 from tfssl.training.fit import Place
+from tfssl.training.refit import refitting
 from tfssl.training.sequence import fit_experiment
 from tfssl.training.strategy import check_batch_sizes, make_strategy
 
@@ -45,6 +48,8 @@ Array = npt.NDArray[Any]
 
 # float64 where X is neither: it is rounded to float32 once it is centred.
 DTYPES = [np.float64, np.float32]
+# In which a model that is named is trained again for its temperature.
+FOLDS = 3
 
 
 class SemiSupervisedClassifier(
@@ -88,6 +93,9 @@ class SemiSupervisedClassifier(
         choice, not as many of each class.
       classifier: what M1's features feed if model = "m1": "tsvm", "svm", "knn" or "logistic".
       m1_latent_dim, m1_hidden_units, m1_epochs: M1's own, where they are to differ.
+      calibrate: whether a model that is named has its probabilities scaled by a temperature from
+        labels that it has not seen. M2 is trained three times more for it. "auto" does so where
+        every class has two labels; "auto" as the model always is.
       random_state: seed of the initial weights, of the order of the data and of the noise.
       verbose: whether to show progress.
 
@@ -97,6 +105,7 @@ class SemiSupervisedClassifier(
       blend_: of "auto", the answer; None of a model that was named.
       model_: the trained `M1`, `M2` or `StackedM1M2`, None of "auto".
       classifier_: the fitted classifier on M1's features, None unless model = "m1".
+      calibration_: the temperature of a model that was named, or None.
       preprocessing_: from X to what the model sees.
       history_: {"m1" and/or "m2": dictionaries of mean loss terms, one for every few epochs}.
       n_features_in_: number of features.
@@ -123,6 +132,7 @@ class SemiSupervisedClassifier(
         m1_latent_dim: int | None = None,
         m1_hidden_units: tuple[int, ...] | None = None,
         m1_epochs: int | None = None,
+        calibrate: Literal["auto"] | bool = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
     ) -> None:
@@ -144,6 +154,7 @@ class SemiSupervisedClassifier(
         self.m1_latent_dim = m1_latent_dim
         self.m1_hidden_units = m1_hidden_units
         self.m1_epochs = m1_epochs
+        self.calibrate = calibrate
         self.random_state = random_state
         self.verbose = verbose
 
@@ -166,6 +177,7 @@ class SemiSupervisedClassifier(
         self.blend_: Blend | None = None
         self.model_: Any = None
         self.classifier_: Any = None
+        self.calibration_: Calibration | None = None
         self.history_: dict[str, Any] = {}
         if self.model == "auto":
             self._choose(source, seed)
@@ -199,9 +211,14 @@ class SemiSupervisedClassifier(
         self.model_, self.classifier_ = trained.model, trained.classifier
         self.preprocessing_ = experiment.preprocessing
         self.history_ = {name: stage.history for name, stage in trained.fitted.items()}
+        fewest = int(np.bincount(experiment.split.label).min())
+        if self.calibrate is True or (self.calibrate == "auto" and fewest > 1):
+            self.calibration_ = calibrate(
+                experiment, self.model_, self.classifier_, refitting, "labelled", FOLDS
+            )
 
     def predict_proba(self, X: npt.ArrayLike) -> Array:
-        """Probabilities of the classes, [n, n_classes]; calibrated if model = "auto"."""
+        """Probabilities of the classes, [n, n_classes]; see `calibrate`."""
         check_is_fitted(self)
         return self._apply(self._probabilities, X)
 
@@ -238,9 +255,11 @@ class SemiSupervisedClassifier(
         if self.blend_ is not None:
             return self.blend_(x).astype(np.float32)
         outputs = self.model_(x).numpy()
-        if self.classifier_ is None:
-            return outputs
-        return classifiers.probabilities(self.classifier_, outputs).astype(np.float32)
+        if self.classifier_ is not None:
+            outputs = classifiers.probabilities(self.classifier_, outputs)
+        if self.calibration_ is not None:
+            outputs = self.calibration_(outputs)
+        return outputs.astype(np.float32)
 
     def _apply(self, function: Callable[[Any], Any], X: npt.ArrayLike) -> Array:
         """function(x), [n, ...], of X [n, n_features], a batch at a time."""
