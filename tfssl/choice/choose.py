@@ -3,7 +3,7 @@
 Every candidate is fitted to the labels of all folds but one and judged by the points of that one,
 whose labels it has not seen; they stay among the unlabelled points, so that it sees what it would
 see. The answer is the mean of the candidates with the least log-loss: with few labels the single
-best one is a lottery ticket (docs/choice.md has the table of what was compared).
+best one is a lottery ticket.
 """
 
 import time
@@ -28,7 +28,6 @@ from tfssl.choice.evidence import (
 from tfssl.choice.growth import Growth, growth
 from tfssl.choice.networks import generative_candidates
 from tfssl.errors import expect
-from tfssl.runs.calibration import fit_temperature
 
 # What a candidate may fail by: divergence (an `InputError`), and what NumPy and scikit-learn raise.
 FAILURES = (ValueError, ArithmeticError, np.linalg.LinAlgError)
@@ -98,23 +97,35 @@ def _choose(pool, budget, watch):
     folds = folds_of(pool.label, pool.seed)
     if not folds:
         return _untried(pool, start)
+    found, left_out = compare(pool, folds, budget, watch or Watch())
+    best = members_of(found)
+    weights = {evidence.name: 1.0 / len(best) for evidence in best}
+    mean = sum(weights[e.name] * e.probabilities for e in best)
+    answer = calibrated(None, mean, pool.label, 0.0)
+    blend = fitted_blend(pool, best, weights, answer.temperature)
+    more = growth([e.candidate for e in best if e.candidate.work(pool) < QUICK], pool)
+    seconds = time.perf_counter() - start
+    return Choice(tuple(found), blend, left_out, answer.probabilities, pool.label, more, seconds)
+
+
+def compare(pool, folds, budget, watch):
+    """([`Evidence`], best first; {name: why} of the candidates that were left out)."""
+    start = time.perf_counter()
     plan, left_out = within(budget, candidates_for(pool), pool, len(folds))
     found: list[Evidence] = []
-    watch = watch or Watch()
     for number, candidate in enumerate(plan):
-        late = time.perf_counter() - start > PATIENCE * budget and len(found) >= MEMBERS
-        if late:
+        left = plan[number:]
+        if time.perf_counter() - start > PATIENCE * budget and len(found) >= MEMBERS:
             why = f"the clock: {PATIENCE:g} times the budget of {budget:g} s had passed"
-            left_out |= {c.name: why for c in plan[number:]}
+            left_out |= {c.name: why for c in left}
             break
-        seconds = sum(work(c, pool, len(folds)) for c in plan[number:])
         try:
-            watch.begin(candidate.name, len(plan) - number, seconds)
+            watch.begin(candidate.name, len(left), sum(work(c, pool, len(folds)) for c in left))
             found.append(_evidence(candidate, pool, folds, found, watch))
         except KeyboardInterrupt:
             if not found:
                 raise
-            left_out |= {c.name: "interrupted" for c in plan[number:]}
+            left_out |= {c.name: "interrupted" for c in left}
             break
         except FAILURES as error:  # one that cannot do it must not take the others down
             left_out[candidate.name] = f"failed: {str(error).splitlines()[0]}"
@@ -122,14 +133,7 @@ def _choose(pool, budget, watch):
         watch.found(found[-1])
     expect(bool(found), "no candidate could be fitted to these points", failed=left_out)
     found.sort(key=lambda evidence: (not evidence.is_whole, evidence.log_loss))
-    best = members_of(found)
-    weights = {evidence.name: 1.0 / len(best) for evidence in best}
-    mean = sum(weights[e.name] * e.probabilities for e in best)
-    blend = fitted_blend(pool, best, weights, fit_temperature(mean, pool.label))
-    outputs = calibrated(None, mean, pool.label, 0.0).probabilities
-    more = growth([e.candidate for e in best if e.candidate.work(pool) < QUICK], pool)
-    seconds = time.perf_counter() - start
-    return Choice(tuple(found), blend, left_out, outputs, pool.label, more, seconds)
+    return found, left_out
 
 
 def candidates_for(pool):
