@@ -14,6 +14,7 @@ from tfssl.training.checkpoint import Checkpoint
 from tfssl.training.divergence import StopOnDivergence, explain_divergence
 from tfssl.training.progress import ShowProgress
 from tfssl.training.strategy import distribute, use_jit
+from tfssl.training.tracing import several_networks
 from tfssl.training.weights import AveragedWeights, SelectedWeights, averaged_variables
 
 
@@ -73,7 +74,7 @@ def fit(stage, place):
         start_step = done * stage.steps * place.strategy.num_replicas_in_sync
         watching = StopOnDivergence(stage.chance, checkpoint.history)
         callbacks = [watching, AveragedWeights(), *stage.callbacks, *observers(stage, place)]
-        with explain_divergence(stage, path):
+        with explain_divergence(stage, path), several_networks():
             network.fit(
                 distribute(stage.batches(start_step), place.strategy),
                 steps_per_epoch=stage.steps,
@@ -94,7 +95,7 @@ def fit(stage, place):
 def warm_up(stage, place):
     """Train a short `Stage`, of which nothing but the weights is kept."""
     compile_network(stage, place)
-    with explain_divergence(stage):
+    with explain_divergence(stage), several_networks():
         stage.network.fit(
             distribute(stage.batches(0), place.strategy),
             steps_per_epoch=stage.steps,

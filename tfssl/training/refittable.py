@@ -16,6 +16,7 @@ from tfssl.training.divergence import StopOnDivergence, explain_divergence
 from tfssl.training.fit import compile_network
 from tfssl.training.stage import unwatched
 from tfssl.training.strategy import distribute
+from tfssl.training.tracing import several_networks
 from tfssl.training.weights import averaged_variables
 
 
@@ -75,7 +76,7 @@ class Refittable:
     def _run(self, compiled, batches, calls):
         """Take as many calls of `steps_per_call` steps, each an epoch to Keras."""
         compiled.restart()
-        with explain_divergence(compiled.stage):
+        with explain_divergence(compiled.stage), several_networks():
             self.network.fit(
                 distribute(batches(0), self.place.strategy),
                 steps_per_epoch=compiled.stage.steps_per_call,
