@@ -30,25 +30,17 @@ def fit(name, x, y, seed):
 
 
 def said(estimator):
-    """What a choice said of its candidates, [{name, weight, error, log_loss, ...}]; or None.
-
-    `choice_` is a table: a sequence of rows, or an object that has them as `rows`; a row is a
-    dictionary, a named tuple or a dataclass. Numbers and words of it are kept.
-    """
+    """What a choice said of its candidates, {"rows": [...], "sentence": ...}; None without one."""
     choice = getattr(estimator, "choice_", None)
     if choice is None:
         return None
-    rows = choice if isinstance(choice, list | tuple) else getattr(choice, "rows", ())
-    return [_plain(row) for row in rows]
+    return {"rows": [_plain(row) for row in choice.rows], "sentence": choice.sentence}
 
 
 def _plain(row):
-    """Numbers and words of a row."""
-    named = (
-        row if isinstance(row, dict) else row._asdict() if hasattr(row, "_asdict") else vars(row)
-    )
-    values = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in named.items()
+    """Numbers and words of a row, {name: value}; what is empty or NaN is left out."""
+    values = {key: v.item() if isinstance(v, np.generic) else v for key, v in row.items()}
+    # NaN is no JSON, and does not equal itself.
+    return {
+        k: v for k, v in values.items() if isinstance(v, int | float | str) and v == v and v != ""
     }
-    return {name: v for name, v in values.items() if isinstance(v, bool | int | float | str)}

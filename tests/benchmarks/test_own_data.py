@@ -148,6 +148,10 @@ def test_our_default_is_measured_in_a_process_of_its_own(tmp_path):
     (record,) = results.read_all(tmp_path)
     assert "note" not in record, record
     assert record["predict_20000_seconds"] > 0
+    rows = record["choice"]["rows"]
+    assert len({row["name"] for row in rows}) == len(rows) > 1
+    assert sum(row["weight"] for row in rows) == pytest.approx(1, abs=0.01)
+    assert record["choice"]["sentence"]
     assert "tensorflow" in record["versions"]
     other = Cell("iris", "auto", 3, 1)
     simple = [Cell("iris", method, 3, 0) for method in ("lda", "svm")]
