@@ -1,4 +1,4 @@
-"""The paper's tables in small: which cells run, and what a result holds."""
+"""The paper's tables in small: which jobs run, and what a result holds."""
 
 import pytest
 
@@ -66,12 +66,12 @@ def done(configs, tmp_path_factory):
     return plan(folder, configs).run(lines.append), lines, folder
 
 
-def test_every_cell_leaves_a_result(done):
+def test_every_job_leaves_a_result(done):
     results, lines, folder = done
     assert [(r["method"], r["split"]) for r in results] == [
         (method, split) for split in (0, 1) for method in TABLE.published
     ]
-    assert len(lines) == 1 + 8  # M1 is a cell of its own
+    assert len(lines) == 1 + 8  # M1 is a job of its own
     assert (folder / "results" / "digits_m1_m2_20_split1_quick.json").is_file()
     for result in results:
         assert result["labels"]["training"] == 20
@@ -115,7 +115,7 @@ def test_baselines_do_not_depend_on_moved_images(done, configs):
     assert plan(folder, configs, **moved).run() == [r for r in results if r["method"] == "knn"]
 
 
-def test_all_cells_share_the_m1_that_is_there(done):
+def test_all_jobs_share_the_m1_that_is_there(done):
     results, _, folder = done
     (m1,) = {result["m1"] for result in results if result.get("m1") is not None}
     assert m1 == read_json(folder / "results" / "digits_m1_quick.json")["m1"]
@@ -168,7 +168,7 @@ def test_one_number_of_labels_may_have_settings_of_its_own(tmp_path):
     assert [whole.settings("m2", labels, 0).m2.epochs for labels in (20, 30)] == [70, 20]
 
 
-def test_overrides_are_settings_of_every_cell(configs, tmp_path):
+def test_overrides_are_settings_of_every_job(configs, tmp_path):
     changes = ("device.precision=mixed_bfloat16", "m1.latent_dim=7", "data.split_seed=9")
     whole = plan(tmp_path, configs, overrides=changes)
     for method, labels, split in (("m1_m2", 20, 0), ("m2", 30, 1)):
@@ -193,7 +193,7 @@ def test_the_papers_tables_have_their_settings(name, request):
         assert len(published) == len(table.labels)
     folder = request.config.rootpath / "configs"
     whole = reproduction.Reproduction(table, folder, folder)
-    assert all(cell.title.startswith(table.title) for cell in whole.cells())
+    assert all(job.title.startswith(table.title) for job in whole.jobs())
     # M1 is trained once, so the settings for any number of labels must ask for the same.
     m1 = [whole.settings("m1_tsvm", labels, 0).m1 for labels in table.labels]
     assert m1 == m1[:1] * len(m1)

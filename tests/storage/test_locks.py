@@ -111,15 +111,15 @@ def test_what_a_process_left_that_was_killed_while_it_made_a_run_is_swept_away(t
         ]
 
 
-def test_a_cell_that_is_being_worked_on_is_refused_and_others_are_not(tmp_path):
-    from tfssl.paper.jobs import Cell, run_cells
+def test_a_job_that_is_being_worked_on_is_refused_and_others_are_not(tmp_path):
+    from tfssl.paper.jobs import Job, run_jobs
 
     def work():
         return {"test": {"error": 0.5}}
 
-    one, other = (Cell(name, name, {}, work) for name in ("one", "other"))
+    one, other = (Job(name, name, {}, work) for name in ("one", "other"))
     with locked(tmp_path / ".one.lock", "one"):
         with pytest.raises(InputError, match="another process is working on one"):
-            run_cells([one], tmp_path, report=lambda _: None)
-        assert len(run_cells([other], tmp_path, report=lambda _: None)) == 1
+            run_jobs([one], tmp_path, report=lambda _: None)
+        assert len(run_jobs([other], tmp_path, report=lambda _: None)) == 1
     assert [p.name for p in tmp_path.iterdir()] == ["other.json"]

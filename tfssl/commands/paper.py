@@ -9,6 +9,31 @@ from tfssl.commands.common import SetOption, console, numbers, quiet_tensorflow,
 from tfssl.commands.printing import print_likelihood
 from tfssl.errors import expect
 
+FolderOption = Annotated[
+    Path, typer.Option("--dir", help="Where results and runs go; finished jobs are kept.")
+]
+LabelsOption = Annotated[
+    str | None,
+    typer.Option(metavar="N,M,...", help="Numbers of labels, such as 100,600; all if left out."),
+]
+MethodsOption = Annotated[
+    str, typer.Option(metavar="A,B,...", help="Methods, such as m1_m2,m2,knn; all if left out.")
+]
+SplitsOption = Annotated[
+    int | None, typer.Option(min=1, help="How many random splits; 3 or 5 if left out.")
+]
+BudgetOption = Annotated[str, typer.Option(help="full, or quick for a tenth of the epochs.")]
+ValidationOption = Annotated[
+    bool,
+    typer.Option(
+        help="Hold out validation points to follow training and to fit the temperature; no network "
+        "is fitted to them."
+    ),
+]
+JobsOption = Annotated[
+    int, typer.Option(min=1, help="Jobs to run at a time, each with its share of the cores.")
+]
+
 
 def study(
     configs: Annotated[
@@ -17,9 +42,7 @@ def study(
     ] = None,
     overrides: SetOption = None,
     splits: Annotated[int, typer.Option(min=1, help="How many random splits.")] = 3,
-    folder: Annotated[
-        Path, typer.Option("--dir", help="Where results and runs go; finished cells are kept.")
-    ] = Path("runs/study"),
+    folder: FolderOption = Path("runs/study"),
     rivals: Annotated[
         str, typer.Option("--baselines", metavar="A,B,...", help="Baselines to compare with.")
     ] = "knn,svm,label_spreading",
@@ -45,33 +68,14 @@ def reproduce(
             "or figure1."
         ),
     ],
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N,M,...", help="Numbers of labels, such as 100,600; all if left out."
-        ),
-    ] = None,
-    models: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Methods, such as m1_m2,m2,knn; all if left out.")
-    ] = "",
-    splits: Annotated[
-        int | None, typer.Option(min=1, help="How many random splits; 3 or 5 if left out.")
-    ] = None,
-    budget: Annotated[str, typer.Option(help="full, or quick for a tenth of the epochs.")] = "full",
-    validation: Annotated[
-        bool,
-        typer.Option(
-            help="Hold out validation points to follow training and to fit the temperature; no "
-            "network is fitted to them."
-        ),
-    ] = True,
+    labels: LabelsOption = None,
+    models: MethodsOption = "",
+    splits: SplitsOption = None,
+    budget: BudgetOption = "full",
+    validation: ValidationOption = True,
     overrides: SetOption = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Cells to run at a time, each with its share of the cores.")
-    ] = 1,
-    folder: Annotated[
-        Path, typer.Option("--dir", help="Where results and runs go; finished cells are kept.")
-    ] = Path("runs/reproduce"),
+    jobs: JobsOption = 1,
+    folder: FolderOption = Path("runs/reproduce"),
     configs: Annotated[Path, typer.Option(help="The folder of the settings files.")] = Path(
         "configs"
     ),

@@ -24,12 +24,12 @@ def run_model(settings, run_dir, record):
 
 
 def model_settings(settings):
-    """The `Cell.settings` of a model: where a shared M1 lies on this disk is none of them."""
+    """The `Job.settings` of a model: where a shared M1 lies on this disk is none of them."""
     return dump_settings(with_changes(settings, m1={"run": None}))
 
 
 def baseline_settings(settings):
-    """The `Cell.settings` of a baseline: it sees images as they are."""
+    """The `Job.settings` of a baseline: it sees images as they are."""
     dumped = dump_settings(settings)
     del dumped["data"]["max_shift"]
     return {name: dumped[name] for name in ("seed", "likelihood", "data")}

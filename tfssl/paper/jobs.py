@@ -1,4 +1,4 @@
-"""Long work in cells: each leaves one result file, and one that has its file is not run again.
+"""Long work in jobs: each leaves one result file, and one that has its file is not run again.
 
 So an interrupted study goes on where it stopped, and a wider one runs only what is new. A file that
 was made with other settings is never taken for a result.
@@ -24,7 +24,7 @@ THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Job:
     """One result to be had.
 
     Attributes:
@@ -40,15 +40,15 @@ class Cell:
     work: Callable[[], dict]
 
 
-def run_cells(cells, folder, report=print, jobs=1, log=None):
-    """Run every missing cell and return all results in order.
+def run_jobs(jobs, folder, report=print, processes=1, log=None):
+    """Run every missing job and return all results in order.
 
     Args:
-      cells: list of `Cell`.
+      jobs: list of `Job`.
       folder: where the result files are.
-      report: called with a line of text for every cell that is run.
-      jobs: processes at a time, each with its share of the cores.
-      log: folder for what the cells print when several run at a time.
+      report: called with a line of text for every job that is run.
+      processes: how many at a time, each with its share of the cores.
+      log: folder for what the jobs print when several run at a time.
     """
     folder = Path(folder)
     try:
@@ -56,30 +56,30 @@ def run_cells(cells, folder, report=print, jobs=1, log=None):
     except OSError as error:
         raise InputError(f"cannot create {folder}: {error.strerror}.") from None
     missing = []
-    for cell in cells:
-        if path_of(cell, folder).exists():
-            _check_settings(cell, folder)
+    for job in jobs:
+        if path_of(job, folder).exists():
+            _check_settings(job, folder)
         else:
-            missing.append(cell)
-    if missing and log is not None and jobs > 1:
-        report(f"{len(missing)} cells to run, {jobs} at a time; their progress: tail -f {log}/*")
+            missing.append(job)
+    if missing and log is not None and processes > 1:
+        report(f"{len(missing)} jobs to run, {processes} at a time; progress: tail -f {log}/*")
     started = time.monotonic()
-    for done, cell in enumerate(_run_all(missing, folder, jobs, log), start=1):
+    for done, job in enumerate(_run_all(missing, folder, processes, log), start=1):
         left = (time.monotonic() - started) / done * (len(missing) - done)
-        result = read_result(path_of(cell, folder))
+        result = read_result(path_of(job, folder))
         percent = 100 * result["test"]["error"]
-        report(f"[{done}/{len(missing)}] {cell.title}: {percent:.2f}% ({left:.0f} s left)")
-    return [read_result(path_of(cell, folder)) for cell in cells]
+        report(f"[{done}/{len(missing)}] {job.title}: {percent:.2f}% ({left:.0f} s left)")
+    return [read_result(path_of(job, folder)) for job in jobs]
 
 
-def path_of(cell, folder):
-    return Path(folder) / f"{cell.name}.json"
+def path_of(job, folder):
+    return Path(folder) / f"{job.name}.json"
 
 
-def _check_settings(cell, folder):
-    """Fail unless the result of a cell was made with its settings."""
-    path = path_of(cell, folder)
-    differ = differences(read_result(path).get("settings", {}), cell.settings)
+def _check_settings(job, folder):
+    """Fail unless the result of a job was made with its settings."""
+    path = path_of(job, folder)
+    differ = differences(read_result(path).get("settings", {}), job.settings)
     expect(
         not differ,
         f"{path} must be a result of the settings that are asked for",
@@ -96,26 +96,26 @@ def read_result(path):
         raise InputError(f"{error} Remove it to run it again.") from None
 
 
-def _run_all(cells, folder, jobs, log):
-    """The cells, each as soon as its result is written."""
-    if jobs == 1:
-        for cell in cells:
-            _run(cell, folder)
-            yield cell
+def _run_all(jobs, folder, processes, log):
+    """The jobs, each as soon as its result is written."""
+    if processes == 1:
+        for job in jobs:
+            _run(job, folder)
+            yield job
         return
-    threads = str(max(1, (os.cpu_count() or 1) // jobs))
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    threads = str(max(1, (os.cpu_count() or 1) // processes))
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
     try:
         # One small network keeps one core busy: two of them on two cores beat one on both.
         with _environment(dict.fromkeys(THREADS, threads)):
-            running = {pool.submit(_run, cell, folder, log): cell for cell in cells}
+            running = {pool.submit(_run, job, folder, log): job for job in jobs}
         for future in as_completed(running):
             future.result()
             yield running[future]
     except BrokenProcessPool:
         raise InputError(
             "a worker process died, perhaps for want of memory. Run the command again with fewer "
-            "jobs: finished cells are kept."
+            "jobs at a time: finished jobs are kept."
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
@@ -133,19 +133,19 @@ def _environment(variables):
         os.environ.update(before)
 
 
-def _run(cell, folder, log=None):
+def _run(job, folder, log=None):
     if log is not None:
         # Of a process of its own, everything it prints: TensorFlow's C++ part writes there itself.
         Path(log).mkdir(parents=True, exist_ok=True)
-        with open(Path(log) / f"{cell.name}.log", "a", encoding="utf-8") as file:
+        with open(Path(log) / f"{job.name}.log", "a", encoding="utf-8") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-    with locked(folder / f".{cell.name}.lock", cell.title):
-        if path_of(cell, folder).exists():  # by another process, since this one looked
+    with locked(folder / f".{job.name}.lock", job.title):
+        if path_of(job, folder).exists():  # by another process, since this one looked
             return
-        remove_temporaries(folder, f"-{cell.name}.json")
+        remove_temporaries(folder, f"-{job.name}.json")
         began = time.monotonic()
-        result = cell.work() | {"settings": cell.settings}
+        result = job.work() | {"settings": job.settings}
         result["seconds"] = round(time.monotonic() - began, 2)
-        write_json(path_of(cell, folder), result)
+        write_json(path_of(job, folder), result)
     sys.stdout.flush()

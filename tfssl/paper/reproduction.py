@@ -1,6 +1,6 @@
-"""The paper's tables and figure 1 made anew, cell by cell.
+"""The paper's tables and figure 1 made anew, job by job.
 
-A cell is (data, method, labels, split, budget). M1 needs no labels, so it is trained once for each
+A job is (data, method, labels, split, budget). M1 needs no labels, so it is trained once for each
 data set and shared; the splits then have the same validation points and differ in their labels.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tfssl.errors import expect
 from tfssl.paper import baselines
 from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baseline, run_model
-from tfssl.paper.jobs import Cell, run_cells
+from tfssl.paper.jobs import Job, run_jobs
 from tfssl.paper.tables import METHODS, PaperTable
 from tfssl.runs.folder import RunFolder
 from tfssl.runs.opened import experiment_of
@@ -41,7 +41,7 @@ class Reproduction:
       validation: whether to hold out the validation points of the settings; without them they
         join the unlabelled points, and no label but those of the split is used.
       overrides: "key=value" strings laid over every settings file; which labels, which seeds and
-        which M1 a cell takes stays the table's.
+        which M1 a job takes stays the table's.
     """
 
     table: PaperTable
@@ -68,39 +68,39 @@ class Reproduction:
             )
             object.__setattr__(self, name, tuple(value for value in known if value in chosen))
 
-    def run(self, report=print, jobs=1):
+    def run(self, report=print, processes=1):
         """Run what is missing; the results, in the order of the table."""
         folder, m1 = self.folder / "results", None
         if any(method.startswith("m1") for method in self.methods):
             # First and alone, with every core: the others build on it.
-            (m1,) = run_cells([self.m1_cell()], folder, report)
-        results = run_cells(self.cells(), folder, report, jobs, self.folder / "logs")
+            (m1,) = run_jobs([self.m1_job()], folder, report)
+        results = run_jobs(self.jobs(), folder, report, processes, self.folder / "logs")
         if m1 is not None:
             check_m1(results, m1)
         return results
 
-    def cells(self):
-        """Every cell, split by split."""
+    def jobs(self):
+        """Every job, split by split."""
         return [
-            self.cell(method, labels, split)
+            self.job(method, labels, split)
             for labels in self.labels
             for split in range(self.splits or max(default_splits(m, labels) for m in self.methods))
             for method in self.methods
             if split < (self.splits or default_splits(method, labels))
         ]
 
-    def cell(self, method, labels, split):
+    def job(self, method, labels, split):
         name = self._name(method, str(labels), f"split{split}")
         title = f"{self.table.title}, {METHODS[method]}, {labels} labels, split {split}"
         settings = self.settings(method, labels, split)
         record = {"method": method, "split": split, "budget": self.budget}
         if method in baselines.NAMES:
             work = functools.partial(run_baseline, method, settings, record, self.folder / "shared")
-            return Cell(name, title, baseline_settings(settings), work)
+            return Job(name, title, baseline_settings(settings), work)
         work = functools.partial(run_model, settings, self._run_dir(name), record)
-        return Cell(name, title, model_settings(settings), work)
+        return Job(name, title, model_settings(settings), work)
 
-    def m1_cell(self):
+    def m1_job(self):
         """M1 itself; the classifier on top and the labels it takes are of no further use."""
         settings = self.settings("m1_tsvm", self.table.labels[0], split=0)
         # Split 0 chooses the same validation points by itself.
@@ -111,10 +111,10 @@ class Reproduction:
         work = functools.partial(
             _run_with_likelihood, settings, self._run_dir(name), record, num_samples=500
         )
-        return Cell(name, f"{self.table.title}, M1", model_settings(settings), work)
+        return Job(name, f"{self.table.title}, M1", model_settings(settings), work)
 
     def settings(self, method, labels, split):
-        """The settings of a cell."""
+        """The settings of a job."""
         model = {"m2": "m2", "m1_m2": "m1m2"}.get(method, "m1")
         name = f"{self.table.data}_{'m2' if model == 'm2' else 'm1m2'}"
         own = self.configs / f"{name}_{labels}.toml"
@@ -136,7 +136,7 @@ class Reproduction:
         )
 
     def _name(self, *parts):
-        return _cell_name(self.table.data, *parts, validation=self.validation, budget=self.budget)
+        return _job_name(self.table.data, *parts, validation=self.validation, budget=self.budget)
 
     def _run_dir(self, name):
         return self.folder / "runs" / name
@@ -151,8 +151,8 @@ def check_m1(results, m1):
     ]
     expect(
         not others,
-        "the cells of a table must share one M1",
-        hint="It was trained again since: remove the result files and runs of these cells.",
+        "the jobs of a table must share one M1",
+        hint="It was trained again since: remove the result files and runs of these jobs.",
         of_another_m1=others,
     )
 
@@ -164,18 +164,18 @@ def run_supervised(folder, configs, budget="full", validation=True, overrides=()
       folder, configs, budget, overrides: as in `Reproduction`.
       validation: whether to hold out the validation points of the settings; without them their
         labels are learned from like all others.
-      report: called with a line of text when the cell is done.
+      report: called with a line of text when the job is done.
     """
     settings = _all_labels(configs, "mnist", budget, overrides)
     if not validation:
         settings = with_changes(settings, data={"num_validation": 0})
-    name = _cell_name("mnist", "m2_all", validation=validation, budget=budget)
+    name = _job_name("mnist", "m2_all", validation=validation, budget=budget)
     record = {"method": "m2_all", "split": 0, "budget": budget}
     work = functools.partial(
         _run_with_likelihood, settings, folder / "runs" / name, record, num_samples=100
     )
-    cell = Cell(name, "MNIST, M2, all labels", model_settings(settings), work)
-    return run_cells([cell], folder / "results", report)[0]
+    job = Job(name, "MNIST, M2, all labels", model_settings(settings), work)
+    return run_jobs([job], folder / "results", report)[0]
 
 
 def run_figure1(folder, configs, budget="full", overrides=(), report=print):
@@ -193,14 +193,14 @@ def run_figure1(folder, configs, budget="full", overrides=(), report=print):
         "1b": ("mnist", "m2_all", mnist),
         "1c": ("svhn", "m2_all", _all_labels(configs, "svhn", budget, overrides)),
     }
-    jobs = {}
+    runs = {}
     for part, (data, name, settings) in parts.items():
-        run_dir = folder / "runs" / _cell_name(data, name, validation=True, budget=budget)
+        run_dir = folder / "runs" / _job_name(data, name, validation=True, budget=budget)
         if run_dir.exists():  # from `run_supervised`, say: better refused now than hours later
             RunFolder.open(run_dir).check_settings(settings)
-        jobs[part] = (settings, run_dir)
+        runs[part] = (settings, run_dir)
     written = []
-    for part, (settings, run_dir) in jobs.items():
+    for part, (settings, run_dir) in runs.items():
         train(settings, run_dir, resume=run_dir.exists())
         paths, skipped = of_run.write_figures(run_dir, folder / "figures" / part)
         report(f"figure {part}: {len(paths)} pictures of {run_dir}, {len(skipped)} do not fit it")
@@ -213,7 +213,7 @@ def _all_labels(configs, data, budget, overrides):
     return with_changes(settings, m2={"epochs": _epochs(settings.m2, budget)})
 
 
-def _cell_name(*parts, validation, budget):
+def _job_name(*parts, validation, budget):
     return "_".join((*parts, *(() if validation else ("no_validation",)), budget))
 
 

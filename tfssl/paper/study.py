@@ -1,6 +1,6 @@
-"""Several models and baselines on the same splits: one result file per cell, one table.
+"""Several models and baselines on the same splits: one result file per job, one table.
 
-A cell is (method, split).
+A job is (method, split).
 """
 
 import functools
@@ -12,7 +12,7 @@ from rich.table import Table
 from tfssl.errors import expect
 from tfssl.paper import baselines
 from tfssl.paper.job_kinds import baseline_settings, model_settings, run_baseline, run_model
-from tfssl.paper.jobs import Cell, run_cells
+from tfssl.paper.jobs import Job, run_jobs
 from tfssl.results.intervals import mean_and_interval
 from tfssl.settings import load_settings, with_changes
 from tfssl.settings.kinds import method_name
@@ -32,13 +32,13 @@ def default_experiments(overrides=()):
 
 
 def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
-    """Run every missing cell and return all results.
+    """Run every missing job and return all results.
 
     Args:
       experiments: list of `Settings` on the same data; their split and seed are set per split.
       splits: split numbers; number s uses split_seed = seed = s.
       folder: result files go to `folder/results`, runs to `folder/runs`.
-      report: called with a line of text per cell.
+      report: called with a line of text per job.
       rivals: the baselines to run, names of `tfssl.paper.baselines.NAMES`.
     """
     folder = Path(folder)
@@ -51,8 +51,8 @@ def run_study(experiments, splits, folder, report=print, rivals=BASELINES):
     expect(data.num_test > 0, "a study compares test errors: it needs data.num_test", num_test=0)
     for rival in rivals:
         baselines.check_name(rival)
-    every_cell = [cell for number in splits for cell in _cells(experiments, rivals, number, folder)]
-    return run_cells(every_cell, folder / "results", report)
+    every_job = [job for number in splits for job in _jobs(experiments, rivals, number, folder)]
+    return run_jobs(every_job, folder / "results", report)
 
 
 def summarise(results):
@@ -82,31 +82,31 @@ def table(results):
     return picture
 
 
-def _cells(experiments, rivals, number, folder):
-    """The cells of one split."""
+def _jobs(experiments, rivals, number, folder):
+    """The jobs of one split."""
     experiments = [_for_split(settings, number) for settings in experiments]
     for rival in rivals:
         method = baselines.NAMES[rival]
         record = {"method": method, "split": number}
         work = functools.partial(run_baseline, rival, experiments[0], record, folder / "cache")
-        yield _cell(method, number, baseline_settings(experiments[0]), work)
+        yield _job(method, number, baseline_settings(experiments[0]), work)
     m1_runs: list[tuple] = []
     for settings in experiments:
         method = method_name(settings)
         record = {"method": method, "split": number}
         run_dir = folder / "runs" / f"{_slug(method)}_{number}"
         if settings.model != "m2":
-            # The M1 of an earlier cell, where that is the same.
+            # The M1 of an earlier job, where that is the same.
             shared = next((path for other, path in m1_runs if _same_m1(settings, other)), None)
             m1_runs.append((settings, run_dir))
             if shared is not None:
                 settings = with_changes(settings, m1={"run": str(shared)})
         work = functools.partial(run_model, settings, run_dir, record)
-        yield _cell(method, number, model_settings(settings), work)
+        yield _job(method, number, model_settings(settings), work)
 
 
-def _cell(method, number, settings, work):
-    return Cell(f"{_slug(method)}_{number}", f"split {number}, {method}", settings, work)
+def _job(method, number, settings, work):
+    return Job(f"{_slug(method)}_{number}", f"split {number}, {method}", settings, work)
 
 
 def _for_split(settings, number):
