@@ -162,27 +162,32 @@ def report(
     say(f"report: {path}")
 
 
+InputArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT", help=".npz with x, .npy, or files like those the run was trained on."
+    ),
+]
+OutputOption = Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")]
+AbstainOption = Annotated[
+    float,
+    typer.Option(min=0, max=1, help="Give no label where the confidence is lower, e.g. 0.9."),
+]
+RawOption = Annotated[
+    bool, typer.Option("--raw", help="The classifier's own probabilities, not calibrated.")
+]
+ScoringOption = Annotated[
+    int, typer.Option(min=0, help="Samples of z per point for log p(x); 0 leaves it out.")
+]
+
+
 def predict(
     run: RunArgument,
-    inputs: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT", help=".npz with x, .npy, or files like those the run was trained on."
-        ),
-    ],
-    output: Annotated[Path, typer.Option(help="CSV file to write; it must not exist.")] = Path(
-        "predictions.csv"
-    ),
-    abstain_below: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Give no label where the confidence is lower, e.g. 0.9."),
-    ] = 0.0,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="The classifier's own probabilities, not calibrated.")
-    ] = False,
-    samples: Annotated[
-        int, typer.Option(min=0, help="Samples of z per point for log p(x); 0 leaves it out.")
-    ] = 25,
+    inputs: InputArgument,
+    output: OutputOption = Path("predictions.csv"),
+    abstain_below: AbstainOption = 0.0,
+    raw: RawOption = False,
+    samples: ScoringOption = 25,
 ):
     """Classify new inputs into a CSV file.
 
