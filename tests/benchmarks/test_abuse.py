@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.robustness import abuse
+from tfssl import settings
 
 
 def test_every_bad_case_ends_with_a_message():
@@ -19,6 +20,6 @@ def test_thousands_of_bad_cases_end_with_a_message():
 
 def test_a_traceback_would_be_seen(monkeypatch, tmp_path):
     (tmp_path / "run.json").write_text('{"format": 1}')
-    monkeypatch.setattr(abuse.cli, "load_settings", lambda *_: 1 / 0)
+    monkeypatch.setattr(settings, "load_settings", lambda *_: 1 / 0)
     wrong = [abuse.run_case(number, 0, tmp_path)[3] for number in range(40)]
     assert any("ZeroDivisionError" in (text or "") for text in wrong)
