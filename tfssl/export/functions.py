@@ -32,7 +32,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfssl.export.classifier_graphs import classifier_graph
-from tfssl.models import StackedM1M2, objectives
+from tfssl.models import objectives
+from tfssl.runs.provenance import m1_of
 
 TINY = np.finfo(np.float32).tiny
 
@@ -86,8 +87,7 @@ def _twin(function, levels):
 def _computations(run, dtype):
     if not run.model.has_classes:
         return _M1Computations(run, dtype)
-    stacked = isinstance(run.model, StackedM1M2)
-    return _StackComputations(run) if stacked else _M2Computations(run)
+    return _M2Computations(run) if m1_of(run.model) is None else _StackComputations(run)
 
 
 class _Computations:
@@ -107,8 +107,8 @@ class _Computations:
         x = {"x": ([None, *self.preprocessing.shape], stored)}
         y = {"y": ([None], tf.int32)} if "analogies" in self.names else {}
         own = {
-            "decode": y | {"z": ([None, self.style_dim], tf.float32)},
-            "generate": y | {"noise": ([None, self.generating_noise_dim], tf.float32)},
+            "decode": y | {"z": ([None, self.model.style_dim], tf.float32)},
+            "generate": y | {"noise": ([None, self.model.noise_dim], tf.float32)},
             "log_likelihood": x | {"noise": ([None, None, self.model.noise_dim], tf.float32)},
         }
         specs = own.get(name, x)
@@ -163,14 +163,6 @@ class _Computations:
         """What the model generates [N, D] -> intensities in [0, 1], or features in their units."""
         stored, levels = self.preprocessing.inverse(x), self.preprocessing.levels
         return stored if levels is None else tf.clip_by_value(stored / levels, 0.0, 1.0)
-
-    @property
-    def style_dim(self):
-        return self.model.latent_dim
-
-    @property
-    def generating_noise_dim(self):
-        return self.style_dim
 
 
 class _M1Computations(_Computations):
@@ -247,14 +239,6 @@ class _M2Computations(_Computations):
 
 
 class _StackComputations(_M2Computations):
-    @property
-    def style_dim(self):
-        return self.model.m2.latent_dim
-
-    @property
-    def generating_noise_dim(self):
-        return self.style_dim + self.model.m1.latent_dim
-
     def style(self, x, label):
         m2 = self.model.m2
         return m2.encode(m2.expected(self.model.features(x)), label)

@@ -86,7 +86,8 @@ class Judged:
     @property
     def uncalibrated_because(self):
         """Why training fitted no temperature, of a run that has none."""
-        return obstacle(self.opened.experiment) or "none was fitted when it was trained"
+        run = self.opened.run
+        return obstacle(self.opened.experiment, run.model) or "none was fitted when it was trained"
 
     @property
     def flattered(self):

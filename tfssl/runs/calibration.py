@@ -52,12 +52,12 @@ def fit_temperature(probabilities, label):
     return math.exp(result.x)
 
 
-def obstacle(experiment):
+def obstacle(experiment, model):
     """Why training does not fit a temperature, or None if it does, because that is quick."""
-    model, parts = experiment.settings.model, experiment.split
+    parts = experiment.split
     if len(parts.x_validation):
         return None
-    if model != "m1":
+    if model.has_classes:
         return "there are no validation points, and to cross-fit M2 it is trained several times"
     if _fewest(parts.label) < 2:
         return "there are no validation points, and a class has one label only"

@@ -24,12 +24,15 @@ def git_revision():
     return result.stdout.strip()
 
 
+def m1_of(model):
+    """The M1 that a model is or rests on, or None."""
+    return getattr(model, "m1", None) if model.has_classes else model
+
+
 def m1_digest(model):
     """16 digits that tell the weights of a model's M1 from any others; None if it has no M1."""
-    from tfssl.models import M1
-
-    m1 = getattr(model, "m1", model)
-    if not isinstance(m1, M1):
+    m1 = m1_of(model)
+    if m1 is None:
         return None
     digest = hashlib.sha256()
     for weight in m1.weights:

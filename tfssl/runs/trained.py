@@ -18,7 +18,7 @@ class TrainedRun:
       settings: its `Settings`.
       preprocessing: stored inputs -> what the model sees.
       model: M1, M2 or StackedM1M2.
-      classifier: the fitted scikit-learn classifier of model = "m1", else None.
+      classifier: the fitted scikit-learn classifier on M1's features, else None.
       class_names: one per class.
     """
 
@@ -31,7 +31,7 @@ class TrainedRun:
         with damaged(path):
             self.class_names = tuple(str(name) for name in read_arrays(path)["class_names"])
         self.classifier = None
-        if self.settings.model == "m1":
+        if not self.model.has_classes:
             self.classifier = load_classifier(self.folder / "classifier.skops")
 
     @functools.cached_property

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from tfssl.classifiers import probabilities
 from tfssl.runs.predicting import class_probabilities
+from tfssl.runs.provenance import m1_of
 from tfssl.training.fit import Place
 from tfssl.training.sequence import classifier_on, features_of, fit_experiment
 from tfssl.training.strategy import make_strategy
@@ -21,7 +22,7 @@ def refitting(experiment, model):
         fewer = replace(parts, x_labelled=parts.x_labelled[kept], label=parts.label[kept])
         return replace(experiment, split=fewer)
 
-    if settings.model == "m1":
+    if not model.has_classes:
         labelled, unlabelled = features_of(model, experiment)
 
         def refit_classifier(kept, held_out):
@@ -34,7 +35,7 @@ def refitting(experiment, model):
         place = Place(
             make_strategy(settings.device.strategy), settings.device.jit_compile, verbose=False
         )
-        trained = fit_experiment(of(kept), place, getattr(model, "m1", None))
+        trained = fit_experiment(of(kept), place, m1_of(model))
         x = parts.x_labelled[held_out]
         return class_probabilities(trained.model, None, experiment.preprocessing, x)
 

@@ -1,18 +1,16 @@
 """Take an M1 from another run instead of training one."""
 
-from typing import Any
-
 import numpy as np
 
 from tfssl.errors import expect
-from tfssl.models import M1
+from tfssl.runs.provenance import m1_of
 
 
 def reuse_m1(run, experiment):
     """The M1 of a `TrainedRun`, for an experiment that has this run's preprocessing."""
-    m1: Any = getattr(run.model, "m1", run.model)
+    m1 = m1_of(run.model)
     path, other = run.folder.path, run.settings.m1.run
-    expect(isinstance(m1, M1), f"m1.run must be a run of m1 or m1m2, {path} is not")
+    expect(m1 is not None, f"m1.run must be a run of m1 or m1m2, {path} is not")
     expect(other is None, f"m1.run must be the run that trained the M1: {other}", m1_run=str(path))
     learned = _view(run.settings, run.preprocessing.levels)
     wanted = _view(experiment.settings, experiment.source.levels)

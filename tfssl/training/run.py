@@ -86,7 +86,7 @@ def _run(experiment, place, m1):
     if m2 is not None and m2.selected.epoch is not None:
         metrics["selected"] = evaluate_selected(experiment, model, m2.selected)
     write_json(folder / "metrics.json", metrics)
-    if calibration.obstacle(experiment) is None:
+    if calibration.obstacle(experiment, model) is None:
         calibration.calibrate(experiment, model, classifier, refitting).save(folder)
     # The last file: a run without it goes on from its checkpoints and writes the others again.
     seconds = {name: f.seconds for name, f in trained.fitted.items()}
