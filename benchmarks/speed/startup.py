@@ -36,6 +36,7 @@ fitted = time.perf_counter()
 print(json.dumps({"import": imported - began, "first fit": fitted - imported,
                   "modules": len(sys.modules)}))
 """
+SHOWN = 0.03  # seconds: what no checkout takes so long to load is not written
 LINE = re.compile(r"import time:\s*(\d+) \|\s*\d+ \|\s*([\w.]+)")
 
 
@@ -87,6 +88,23 @@ def summary(turns):
     return {"whole": whole, "packages": packages}
 
 
+def slowest(result):
+    """What `measure` gives, with the packages alone that take `SHOWN` in one of the sources."""
+    slow = {
+        name
+        for found in result.values()
+        for name, package in found["packages"].items()
+        if package["seconds"] >= SHOWN
+    }
+    return {
+        source: {
+            **found,
+            "packages": {name: p for name, p in found["packages"].items() if name in slow},
+        }
+        for source, found in result.items()
+    }
+
+
 def _python(source, *arguments):
     """A new process in `source`, whose tfssl it imports."""
     environment = {**os.environ, "PYTHONPATH": str(source), "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -97,7 +115,11 @@ def _python(source, *arguments):
 
 
 def main(arguments=None):
-    """The command; `arguments` are a list of words, or None for those of the command line."""
+    """The command: what it measured.
+
+    Args:
+      arguments: a list of words, or None for those of the command line.
+    """
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--before", type=Path, help="a checkout of an earlier revision")
@@ -106,8 +128,9 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     before = {} if options.before is None else {"before": options.before.resolve()}
     result = measure(options.rounds, {**before, "after": ROOT})
-    write_json(options.output, {"machine": machine(), "result": result})
+    write_json(options.output, {"machine": machine(), "result": slowest(result)})
     print(f"wrote {options.output}")
+    return result
 
 
 if __name__ == "__main__":

@@ -122,8 +122,7 @@ def startup_table(path):
             [found["packages"].get(name, {}).get(key, 0) for found in (before, after)]
             for key in ("seconds", "modules")
         )
-        if max(seconds) >= 0.03:
-            rows.append([name, *(f"{value:.2f}" for value in seconds), *map(str, modules)])
+        rows.append([name, *(f"{value:.2f}" for value in seconds), *map(str, modules)])
     counts = [str(found["whole"]["modules"]) for found in (before, after)]
     rows.append(["all modules", "", "", *counts])
     header = ["", "before, s", "after, s", "modules before", "after"]
