@@ -37,16 +37,17 @@ SMALL = (
 
 
 pytest_plugins = ["pytester"]
-STARTED = time.monotonic()
+COLLECTED = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser):
-    text = "skip the tests that have not begun after so many seconds"
+    text = "skip the tests that have not begun so many seconds after all were found"
     parser.addoption("--within", type=float, metavar="SECONDS", help=text)
 
 
-def pytest_collection_finish():
+def pytest_collection_finish(session):
     """What was imported stays: nobody need look through it for garbage."""
+    session.config.stash[COLLECTED] = time.monotonic()
     gc.freeze()
     gc.enable()
 
@@ -54,7 +55,7 @@ def pytest_collection_finish():
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     within = item.config.getoption("--within")
-    if within is not None and time.monotonic() > STARTED + within:
+    if within is not None and time.monotonic() > item.config.stash[COLLECTED] + within:
         pytest.skip(f"not begun within {within:g} s")
 
 
