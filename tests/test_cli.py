@@ -27,14 +27,26 @@ SMALL = [
 
 
 @pytest.fixture(scope="module")
-def run_dir(tmp_path_factory, call):
-    folder = tmp_path_factory.mktemp("cli") / "run"
+def trained_by_command(tmp_path_factory, call):
+    """A run whose name would be markup and emoji, and what was printed."""
+    folder = tmp_path_factory.mktemp("cli") / "a [/red] [bold] :cat: run"
     options = [f"--set={setting}" for setting in [*SMALL, "model=m2"]]
     code, output, error = call("train", "--run-dir", folder, *options)
     assert code == 0, error
+    return folder, output
+
+
+@pytest.fixture(scope="module")
+def run_dir(trained_by_command):
+    return trained_by_command[0]
+
+
+def test_train_prints_its_results_and_names_as_they_are(trained_by_command):
+    """Names in brackets or between colons are neither markup nor emoji."""
+    folder, output = trained_by_command
     assert "test error" in output
     assert "labels used: 50 for training, 0 for model selection" in output
-    return folder
+    assert f"run folder: {folder}\n" in output
 
 
 def test_evaluate_repeats_the_stored_numbers(run_dir, call):
@@ -47,16 +59,14 @@ def test_evaluate_repeats_the_stored_numbers(run_dir, call):
 
 
 @pytest.mark.parametrize("model", ["m1", "m2", "m1m2"])
-def test_likelihood_prints_and_stores_its_estimates(model, tmp_path, call):
+def test_likelihood_prints_and_stores_its_estimates(model, run_copy, call):
     import json
 
-    options = [f"--set={setting}" for setting in [*SMALL, f"model={model}"]]
-    code, _, error = call("train", "--run-dir", tmp_path / "run", *options)
-    assert code == 0, error
+    folder = run_copy(f"model={model}")
     sizes = ["--samples", 3, "--points", 40, "--seed", 5]
-    code, output, error = call("likelihood", tmp_path / "run", *sizes)
+    code, output, error = call("likelihood", folder, *sizes)
     assert code == 0, error
-    stored = json.loads((tmp_path / "run" / "likelihood.json").read_text())
+    stored = json.loads((folder / "likelihood.json").read_text())
     settings = {"part": "test", "points": 40, "samples": 3, "seed": 5}
     assert settings.items() <= stored.items()
     assert stored["bound"] < stored["log_likelihood"] < 0
@@ -68,15 +78,6 @@ def test_likelihood_prints_and_stores_its_estimates(model, tmp_path, call):
     for title, name in (("q(y|x)", "recognition"), ("Bayes' rule", "bayes")):
         assert stored[name]["examples"] == 40
         assert f"test error by {title}: {100 * stored[name]['error']:.2f}%" in output
-
-
-def test_names_are_printed_as_they_are(tmp_path, call):
-    """Names in brackets or between colons are neither markup nor emoji."""
-    run_dir = tmp_path / "a [/red] [bold] :cat: run"
-    options = [f"--set={setting}" for setting in [*SMALL, "model=m2"]]
-    code, output, error = call("train", "--run-dir", run_dir, *options)
-    assert code == 0, error
-    assert f"run folder: {run_dir}\n" in output
 
 
 def test_tables_show_names_as_they_are(capsys):

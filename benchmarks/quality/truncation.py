@@ -195,8 +195,9 @@ def measure_triples(seed, steps, tiny, top=10):
     rows = []
     data = triples(seed, tiny)
     hidden_units, supervised_steps = ((10,), STEPS_PER_CALL) if tiny else ((200,), 1000)
+    batch_sizes = (20, 10) if tiny else (100, 50)
     for choice in (None, top):
-        training = Training(data, 1000, hidden_units, 50, (100, 50), 1e-3, steps, seed)
+        training = Training(data, 1000, hidden_units, 50, batch_sizes, 1e-3, steps, seed)
         training.start_from_labels(supervised_steps)
         supervised_error = training.error()
         seconds = training.run(steps, choice)

@@ -1,29 +1,25 @@
 """The active-learning benchmark still runs, in tiny sizes, and its verdict is a paired t-test."""
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 from scipy import stats
 
 from benchmarks.quality import active
 
-ROOT = Path(__file__).parents[2]
 
-
-def test_it_runs(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.quality.active", "--seeds", "2", "--epochs", "1"]
-    command += ["--rounds", "1", "--classifier", "svm", "--output", tmp_path]
-    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+def test_it_runs(tmp_path, monkeypatch, capsys):
+    command = ["active", "--seeds", "2", "--epochs", "1", "--rounds", "1", "--classifier", "svm"]
+    monkeypatch.setattr(sys, "argv", [*command, "--output", str(tmp_path)])
+    active.main()
     for seed in (0, 1):
         record = json.loads((tmp_path / f"digits_{seed}.json").read_text())
         assert record["labels"] == [20, 30]
         first = {errors[0] for errors in record["errors"].values()}
         assert len(first) == 1  # the same labels to start with
         assert all(0 < e < 1 for errors in record["errors"].values() for e in errors)
-    assert "random choice" in result.stdout.splitlines()[-1]
+    assert "random choice" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_the_verdict():

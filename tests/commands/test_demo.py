@@ -1,6 +1,7 @@
 """`tfssl demo` as a user starts and stops it, and what it refuses."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -13,10 +14,6 @@ from typer.testing import CliRunner
 from tfssl import cli
 from tfssl.demo import assets
 from tfssl.errors import InputError
-from tfssl.settings import load_settings
-from tfssl.training.run import train
-
-SMALL = ("model=m2", "m2.epochs=1", "m2.hidden_units=[10]", "m2.supervised_steps=0")
 
 
 def refusal(*arguments):
@@ -62,8 +59,8 @@ def packages(tmp_path):
     return tmp_path / "js"
 
 
-def test_it_serves_until_it_is_stopped_and_leaves_nothing(tmp_path, packages):
-    train(load_settings(None, SMALL), tmp_path / "runs" / "digits_m2")
+def test_it_serves_until_it_is_stopped_and_leaves_nothing(run_folder, tmp_path, packages):
+    shutil.copytree(run_folder("model=m2"), tmp_path / "runs" / "digits_m2")
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-m", "tfssl.cli", "demo", "--port", "0", "--litert", str(packages)]
     with subprocess.Popen(

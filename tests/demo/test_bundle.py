@@ -1,6 +1,7 @@
 """What the page loads of real, tiny runs: models that agree with Keras, and what describes them."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -12,26 +13,16 @@ from tfssl.pictures import of_model
 from tfssl.settings import load_settings
 from tfssl.training.run import train
 
-SMALL = (
-    "m1.epochs=1",
-    "m2.epochs=1",
-    "m1.hidden_units=[10]",
-    "m2.hidden_units=[10]",
-    "m1.latent_dim=5",
-    "m2.latent_dim=3",
-    "m2.supervised_steps=2",
-    "m1.classifier=logistic",
-)
-
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(run_folder, tmp_path_factory):
     """{"m1": folder, "m2": folder} of runs on the digits."""
+    folders = {
+        "m1": run_folder("model=m1", "m1.classifier=logistic"),
+        "m2": run_folder("model=m2"),
+    }
     root = tmp_path_factory.mktemp("runs")
-    for model in ("m1", "m2"):
-        settings = load_settings(None, [*SMALL, f"model={model}"])
-        train(settings, root / f"digits_{model}")
-    return {model: root / f"digits_{model}" for model in ("m1", "m2")}
+    return {name: shutil.copytree(run, root / f"digits_{name}") for name, run in folders.items()}
 
 
 def write(path, folder):
@@ -90,7 +81,7 @@ def test_m1_has_no_classes_to_decode(runs, tmp_path):
     assert about["has_classes"] is False
     assert about["model"] == "M1+logistic regression"
     decode = interpreter(tmp_path / "decode.tflite")
-    z = np.ones((1, 5), np.float32)
+    z = np.ones((1, run.model.latent_dim), np.float32)
     expected = run.model.generate(z).numpy()
     np.testing.assert_allclose(decode(z=z)["x"].reshape(1, 64), expected, atol=1e-5)
 
@@ -115,8 +106,10 @@ def test_only_images_have_a_page(tmp_path, rng):
     x = rng.normal(size=(60, 4))
     np.savez(tmp_path / "features.npz", x=x, y=np.arange(60) % 2)
     settings = [
-        *SMALL,
         "model=m2",
+        "m2.epochs=1",
+        "m2.hidden_units=[10]",
+        "m2.supervised_steps=2",
         "likelihood=gaussian",
         f"data.name={tmp_path / 'features.npz'}",
         "data.num_labelled=10",

@@ -16,7 +16,7 @@ from tfssl.errors import InputError
 from tfssl.pictures.of_model import training_pictures
 from tfssl.runs.evaluation import evaluate_experiment
 from tfssl.runs.trained import TrainedRun
-from tfssl.settings import load_settings
+from tfssl.settings import load_settings, with_changes
 from tfssl.training.divergence import DivergenceError
 from tfssl.training.run import train
 from tfssl.training.stage import largest_divisor, plan_epoch
@@ -199,22 +199,14 @@ CUT_SETTINGS = ["m1.epochs=3", "m2.epochs=40", "checkpoint_seconds=0", "model=m1
 
 def command(folder, *arguments):
     options = [f"--set={setting}" for setting in [*SMALL, *CUT_SETTINGS]]
-    return [
-        sys.executable,
-        "-m",
-        "tfssl.cli",
-        "train",
-        "--run-dir",
-        str(folder),
-        *options,
-        *arguments,
-    ]
+    return ["train", "--run-dir", str(folder), *options, *arguments]
 
 
-def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
+def test_a_killed_run_resumes_to_the_same_weights(tmp_path, call):
     whole = train(load_settings(None, [*SMALL, *CUT_SETTINGS]), tmp_path / "whole")
     cut = tmp_path / "cut"
-    process = subprocess.Popen(command(cut), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    program = [sys.executable, "-m", "tfssl.cli", *command(cut)]
+    process = subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     checkpoint = cut / "m2" / "checkpoint.npz"
     deadline = time.monotonic() + 240
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
@@ -227,7 +219,8 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
         assert 0 < len(json.loads(str(file["history"]))) < 40
     with pytest.raises(InputError, match="did not finish: continue it with"):
         TrainedRun(cut)
-    subprocess.run(command(cut, "--resume"), check=True, capture_output=True)
+    code, _, error = call(*command(cut, "--resume"))
+    assert code == 0, error
     resumed = TrainedRun(cut)
     for a, b in zip(whole.model.get_weights(), resumed.model.get_weights(), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -235,13 +228,10 @@ def test_a_killed_run_resumes_to_the_same_weights(tmp_path):
     assert resumed.folder.read_json("metrics.json") == whole.folder.read_json("metrics.json")
 
 
-@pytest.mark.parametrize("model", ["m1", "m2", "m1m2"])
-def test_moved_images_train_another_model_that_is_measured_on_unmoved_ones(model, tmp_path):
-    still, moved = (
-        train(small(f"model={model}", "m1.classifier=svm", shift), tmp_path / shift)
-        for shift in ("data.max_shift=0", "data.max_shift=1")
-    )
-    weights = zip(still.model.get_weights(), moved.model.get_weights(), strict=True)
+def test_moved_images_train_another_model_that_is_measured_on_unmoved_ones(run, tmp_path):
+    assert run.settings.data.max_shift == 0
+    moved = train(with_changes(run.settings, data={"max_shift": 1}), tmp_path / "moved")
+    weights = zip(run.model.get_weights(), moved.model.get_weights(), strict=True)
     assert any(np.any(a != b) for a, b in weights)
     experiment = Experiment.prepare(moved.settings)
     measured = evaluate_experiment(experiment, moved.model, moved.classifier)
@@ -304,12 +294,16 @@ def test_a_batch_that_the_devices_cannot_share_is_refused():
         check_batch_sizes(load_settings(None, ["m1.batch_size=7"]), TwoReplicas())
 
 
-@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16"])
-def test_mixed_precision_trains(precision, tmp_path):
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
     # Long enough for float16's loss scale, which skips the first steps, to settle.
-    overrides = ["model=m2", "m2.epochs=15"]
-    run = train(small(*overrides, f"device.precision={precision}"), tmp_path / "run")
-    exact = train(small(*overrides), tmp_path / "exact")
+    return train(small("model=m2", "m2.epochs=15"), tmp_path_factory.mktemp("runs") / "exact")
+
+
+@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16"])
+def test_mixed_precision_trains(precision, exact, tmp_path):
+    settings = with_changes(exact.settings, device={"precision": precision})
+    run = train(settings, tmp_path / "run")
     losses = [r.folder.read_json("history.json")["m2"][-1]["loss"] for r in (run, exact)]
     np.testing.assert_allclose(losses[0], losses[1], rtol=0.05)
     # What is kept, predicts and is exported is float32 like its weights.
