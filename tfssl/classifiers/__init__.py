@@ -1,5 +1,10 @@
 """Every other classifier: on M1's features, and the baselines that the models are compared with.
 
+Each is a scikit-learn classifier of arrays: `fit(X, y)`, `predict`, `classes_`, and `predict_proba`
+or, of margins, `decision_function`. One that learns from unlabelled points too says so by
+`transductive = True`, and is given them with y == -1. `is_transductive`, `fit_classifier` and
+`probabilities` are the place that asks for this.
+
 Imports errors, storage, settings and models.
 """
 
@@ -27,9 +32,14 @@ def make_classifier(name, seed=0):
     return LogisticRegression(max_iter=1000)
 
 
+def is_transductive(classifier):
+    """Whether `fit` is to be given the unlabelled points too, with y == -1."""
+    return getattr(classifier, "transductive", False)
+
+
 def fit_classifier(classifier, features, label, unlabelled_features):
     """Fit on labelled features, and on unlabelled ones if the classifier can use them."""
-    if not getattr(classifier, "transductive", False):
+    if not is_transductive(classifier):
         return classifier.fit(features, label)
     return classifier.fit(
         np.concatenate([features, unlabelled_features]),

@@ -20,18 +20,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfssl.classifiers import labelled_network
-from tfssl.data import batches
+from tfssl.classifiers.labelled_network import LabelledNetwork
+from tfssl.classifiers.minibatches import UNLABELLED_STREAM, shuffled
 from tfssl.errors import InputError, expect
 from tfssl.models.networks import child_seeds, dense
 from tfssl.models.optimizers import FusedAdam, HoldThenDecay
 from tfssl.storage.archives import damaged, read_arrays
 from tfssl.storage.files import atomic_path
-
-STEPS = 1000
-BATCH_SIZE = 50
-LEARNING_RATE = 3e-3
-DROPOUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -44,8 +39,8 @@ class Pretraining:
       steps: how many for each layer.
       batch_size: inputs per step.
       learning_rate: Adam's; held for the first half of the steps, then decays to zero.
-      seed: seed of the initial weights and of the order; not an experiment's, so that experiments
-        on the same inputs can share the encoder.
+      seed: seed of the initial weights and of the order; not the classifier's, so that classifiers
+        of the same inputs can share the encoder.
     """
 
     units: tuple[int, ...] = (500, 500)
@@ -54,9 +49,6 @@ class Pretraining:
     batch_size: int = 100
     learning_rate: float = 1e-3
     seed: int = 0
-
-
-DEFAULT = Pretraining()
 
 
 def contractive_penalty(h, kernel):
@@ -115,9 +107,9 @@ def pretrain(x, settings, verbose=False):
         autoencoder = ContractiveAutoencoder(x.shape[1], units, settings.penalty_weight, seed)
         schedule = HoldThenDecay(settings.learning_rate, settings.steps, decay_start=0.5)
         autoencoder.compile(FusedAdam(schedule), reconstruction_loss)
-        dataset = batches.unlabelled(x, settings.batch_size, seed)
+        dataset = shuffled((x,), settings.batch_size, (seed, UNLABELLED_STREAM))
         autoencoder.fit(
-            dataset.map(lambda batch: (batch["unlabelled"], batch["unlabelled"])),
+            dataset.map(lambda x: (x, x)),
             steps_per_epoch=settings.steps,
             shuffle=False,
             verbose=int(verbose),
@@ -146,44 +138,63 @@ def pretrain_once(x, settings, folder, verbose=False):
     return layers
 
 
-def fit(experiment, verbose=False, cache=None, pretraining=None):
-    """Fit encoder and classifier to an `Experiment`: stored inputs [N, ...] -> [N, K].
-
-    Args:
-      experiment: an `Experiment`.
-      verbose: whether to show progress.
-      cache: folder to keep the encoder in, or None.
-      pretraining: settings of the encoder, `DEFAULT` if None.
-    """
-    parts, seed = experiment.split, experiment.settings.seed
-    x, pretraining = experiment.preprocessing(parts.x_train).numpy(), pretraining or DEFAULT
-    layers = (
-        pretrain(x, pretraining, verbose)
-        if cache is None
-        else pretrain_once(x, pretraining, cache, verbose)
-    )
-    return labelled_network.fit(
-        make_network(layers, experiment.source.num_classes, seed),
-        (parts.x_labelled, parts.label),
-        experiment.source.num_classes,
-        seed,
-        experiment.preprocessing,
-        STEPS,
-        BATCH_SIZE,
-        LEARNING_RATE,
-        verbose,
-    )
-
-
-def make_network(layers, num_classes, seed):
+def make_network(layers, num_classes, seed, dropout=0.5):
     """A classifier that starts with the encoder's weights: x [batch, D] -> logits."""
     output_seed, *dropout_seeds = child_seeds(seed, len(layers) + 1)
     x = inputs = keras.Input((layers[0][0].shape[0],))
     for (kernel, bias), dropout_seed in zip(layers, dropout_seeds, strict=True):
         layer = dense(len(bias), len(kernel), 0, activation="sigmoid")
         layer.set_weights([kernel, bias])
-        x = keras.layers.Dropout(DROPOUT, seed=dropout_seed)(layer(x))
+        x = keras.layers.Dropout(dropout, seed=dropout_seed)(layer(x))
     return keras.Model(inputs, dense(num_classes, x.shape[-1], output_seed)(x))
+
+
+class ContractiveClassifier(LabelledNetwork):
+    """An encoder of all X [N, ...] in [0, 1], and a classifier upon it of those that have a label.
+
+    Args:
+      pretraining: settings of the encoder, `Pretraining()` if None.
+      cache: folder to keep the encoder in, or None.
+      steps: minibatches to train the classifier on.
+      batch_size: labelled points per step.
+      learning_rate: Adam's; held for the first half of the steps, then decays to zero.
+      random_state: seed of the last layer's weights, of dropout and of the order.
+      verbose: whether to show progress.
+
+    Attributes:
+      classes_, input_shape_, network_: see `LabelledNetwork`.
+    """
+
+    transductive = True  # fit is to be given the unlabelled points too
+
+    def __init__(
+        self,
+        pretraining=None,
+        cache=None,
+        steps=1000,
+        batch_size=50,
+        learning_rate=3e-3,
+        random_state=0,
+        verbose=False,
+    ):
+        self.pretraining = pretraining
+        self.cache = cache
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _start(self, X, labelled):  # noqa: ARG002
+        x, settings = self._inputs(X), self.pretraining or Pretraining()
+        if self.cache is None:
+            layers = pretrain(x, settings, self.verbose)
+        else:
+            layers = pretrain_once(x, settings, self.cache, self.verbose)
+        return make_network(layers, len(self.classes_), self.random_state)
+
+    def _inputs(self, X):
+        return np.reshape(X, (len(X), -1)).astype(np.float32)
 
 
 def _row_digests(x):

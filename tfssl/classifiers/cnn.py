@@ -2,46 +2,57 @@
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from tfssl.classifiers import labelled_network
+from tfssl.classifiers.labelled_network import LabelledNetwork
 from tfssl.errors import expect
 from tfssl.models.networks import child_seeds
 
-STEPS = 1000
-BATCH_SIZE = 50
-LEARNING_RATE = 1e-3
 
+class ConvolutionalClassifier(LabelledNetwork):
+    """Fitted to images X [N, height, width] or [N, height, width, channels] as they are stored.
 
-def fit(experiment, verbose=False):
-    """Fit the network to an `Experiment`: stored images [N, ...] -> [N, K]."""
-    parts, source, seed = experiment.split, experiment.source, experiment.settings.seed
-    shape = parts.x_labelled.shape[1:]
-    expect(
-        len(shape) in (2, 3),
-        "the CNN needs images, [N, height, width] or [N, height, width, channels]",
-        hint="Leave this baseline out.",
-        shape=parts.x_labelled.shape,
-    )
-    height, width, *channels = shape
-    image_shape = (height, width, *(channels or [1]))
-    mean, deviation = np.mean(parts.x_labelled), np.std(parts.x_labelled) or 1.0
+    They are standardised by one mean and one deviation, those of all pixels that have a label.
+    Images with y == -1 are left out.
 
-    def standardised(x):
-        x = tf.reshape(tf.cast(x, tf.float32), [-1, *image_shape])
-        return (x - mean) / deviation
+    Args:
+      steps: minibatches to train on.
+      batch_size: labelled images per step.
+      learning_rate: Adam's; held for the first half of the steps, then decays to zero.
+      random_state: seed of the initial weights, of dropout and of the order.
+      verbose: whether to show progress.
 
-    return labelled_network.fit(
-        make_network(image_shape, source.num_classes, seed),
-        (parts.x_labelled, parts.label),
-        source.num_classes,
-        seed,
-        standardised,
-        STEPS,
-        BATCH_SIZE,
-        LEARNING_RATE,
-        verbose,
-    )
+    Attributes:
+      classes_, input_shape_, network_: see `LabelledNetwork`.
+      mean_, deviation_: of the labelled pixels.
+    """
+
+    def __init__(
+        self, steps=1000, batch_size=50, learning_rate=1e-3, random_state=0, verbose=False
+    ):
+        self.steps = steps
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _start(self, X, labelled):
+        expect(
+            X.ndim in (3, 4),
+            "the CNN needs images, [N, height, width] or [N, height, width, channels]",
+            hint="Leave this baseline out.",
+            shape=X.shape,
+        )
+        pixels = X[labelled]
+        self.mean_, self.deviation_ = np.mean(pixels), np.std(pixels) or 1.0
+        return make_network(self._image_shape(), len(self.classes_), self.random_state)
+
+    def _inputs(self, X):
+        images = np.reshape(X, (-1, *self._image_shape())).astype(np.float32)
+        return (images - np.float32(self.mean_)) / np.float32(self.deviation_)
+
+    def _image_shape(self):
+        height, width, *channels = self.input_shape_
+        return height, width, *(channels or [1])
 
 
 def make_network(image_shape, num_classes, seed, filters=(16, 32), size=5, units=128, dropout=0.5):

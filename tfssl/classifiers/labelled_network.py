@@ -1,31 +1,73 @@
-"""The part that the networks among the baselines share: fit on labelled points alone."""
+"""What the networks among the baselines share: they are fitted to the labelled points alone."""
 
 import keras
+import numpy as np
 import tensorflow as tf
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tfssl.data import batches
+from tfssl.classifiers.minibatches import LABELLED_STREAM, shuffled
+from tfssl.errors import expect
 from tfssl.models.optimizers import FusedAdam, HoldThenDecay
 
+# Rows that the network sees at a time when it predicts.
+ROWS = 1000
 
-def fit(network, labelled, num_classes, seed, transform, steps, batch_size, rate, verbose=False):
-    """Fit logits(x) for a fixed number of steps: stored inputs [N, ...] -> [N, K].
 
-    Args:
-      network: a Keras model, transformed inputs -> [batch, K] logits.
-      labelled: (x, label), stored inputs [N, ...] and integers [N].
-      num_classes: K.
-      seed: seed of the order.
-      transform: stored inputs -> what the network sees.
-      steps: how many; the rate is held for the first half of them, then decays to zero.
-      batch_size: labelled points per step.
-      rate: Adam's.
-      verbose: whether to show progress.
+class LabelledNetwork(ClassifierMixin, BaseEstimator):
+    """A network of logits, trained for a fixed number of steps; y == -1 means "no label".
+
+    A subclass stores `steps`, `batch_size`, `learning_rate`, `random_state` and `verbose`, and has
+
+      _start(X, labelled): the network, its weights not yet fitted to labels; `classes_` is known.
+        X is [N, ...], and labelled tells its labelled rows, [N].
+      _inputs(X): what the network sees of stored inputs X [n, ...].
+
+    Attributes:
+      classes_: [K], the sorted labels.
+      input_shape_: the shape of one stored input.
+      network_: what `_inputs` gives -> [n, K] logits.
     """
-    dataset = batches.semi_supervised(labelled, None, num_classes, (batch_size, 0), seed, transform)
-    network.compile(
-        FusedAdam(HoldThenDecay(rate, steps, decay_start=0.5)),
-        keras.losses.CategoricalCrossentropy(from_logits=True),
-    )
-    pairs = dataset.map(lambda batch: batch["labelled"])
-    network.fit(pairs, steps_per_epoch=steps, shuffle=False, verbose=int(verbose))
-    return lambda x: tf.nn.softmax(network(transform(x), training=False)).numpy()
+
+    def fit(self, X, y):
+        """Fits to X [N, ...] with integers y [N], -1 where there is no label."""
+        X, y = validate_data(self, X, y, allow_nd=True)
+        labelled = y != -1
+        self.classes_, label = np.unique(y[labelled], return_inverse=True)
+        several = 'must name more than one class, with -1 for "no label"'
+        expect(len(self.classes_) > 1, f"`y` {several}", classes=self.classes_.tolist())
+        self.input_shape_ = X.shape[1:]
+        self.network_ = self._start(X, labelled)
+        # The rate is held for the first half of the steps, then decays to zero.
+        self.network_.compile(
+            FusedAdam(HoldThenDecay(self.learning_rate, self.steps, decay_start=0.5)),
+            keras.losses.CategoricalCrossentropy(from_logits=True),
+        )
+        one_hot = np.eye(len(self.classes_), dtype=np.float32)[label]
+        stream = (self.random_state, LABELLED_STREAM)
+        self.network_.fit(
+            shuffled((self._inputs(X[labelled]), one_hot), self.batch_size, stream),
+            steps_per_epoch=self.steps,
+            shuffle=False,
+            verbose=int(self.verbose),
+        )
+        return self
+
+    def predict_proba(self, X):
+        """Probabilities [n, K]."""
+        check_is_fitted(self)
+        X = validate_data(self, X, allow_nd=True, reset=False)
+        expect(
+            X.shape[1:] == self.input_shape_,
+            f"inputs must have the shape [N, {', '.join(map(str, self.input_shape_))}]",
+            shape=X.shape,
+        )
+        parts = (self._inputs(X[rows]) for rows in gen_batches(len(X), ROWS))
+        logits = (self.network_(part, training=False) for part in parts)
+        return np.concatenate([tf.nn.softmax(part).numpy() for part in logits])
+
+    def predict(self, X):
+        """The most probable class, [n]."""
+        most_probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[most_probable]
