@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 # Name -> arguments. `auto` gives none: it is whatever the estimator does by itself.
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "m1": {"model": "m1"},
@@ -11,6 +9,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "m1m2": {"model": "m1m2"},
     "auto": {},
 }
+# Of a choice's rows: with all of it, a choice would be longer than all else of a cell together.
+KEPT = ("name", "weight", "error", "log_loss", "seconds")
 
 
 def start():
@@ -38,9 +38,10 @@ def said(estimator):
 
 
 def _plain(row):
-    """Numbers and words of a row, {name: value}; what is empty or NaN is left out."""
-    values = {key: v.item() if isinstance(v, np.generic) else v for key, v in row.items()}
-    # NaN is no JSON, and does not equal itself.
+    """A row, {name: value}, with few digits; NaN, of what was not tried, is no JSON."""
+    values = {key: row[key] for key in KEPT}
     return {
-        k: v for k, v in values.items() if isinstance(v, int | float | str) and v == v and v != ""
+        key: value if isinstance(value, str) else float(f"{value:.3g}")
+        for key, value in values.items()
+        if value == value  # NaN does not equal itself
     }

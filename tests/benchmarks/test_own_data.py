@@ -142,20 +142,28 @@ def test_a_finished_cell_is_not_run_again(tmp_path, capsys):
     assert "[4/4]" in capsys.readouterr().out
 
 
-def test_our_default_is_measured_in_a_process_of_its_own(tmp_path):
-    cell = Cell("iris", "auto", 3, 0)
+def test_ours_are_measured_in_processes_of_their_own(tmp_path):
+    cell = Cell("iris", "m1", 3, 0)
     assert run([cell], tmp_path) == 1
     (record,) = results.read_all(tmp_path)
     assert "note" not in record, record
     assert record["predict_20000_seconds"] > 0
-    rows = record["choice"]["rows"]
-    assert len({row["name"] for row in rows}) == len(rows) > 1
-    assert sum(row["weight"] for row in rows) == pytest.approx(1, abs=0.01)
-    assert record["choice"]["sentence"]
     assert "tensorflow" in record["versions"]
     other = Cell("iris", "auto", 3, 1)
     simple = [Cell("iris", method, 3, 0) for method in ("lda", "svm")]
     assert chunks([cell, *simple, other]) == [[cell], simple, [other]]
+
+
+@pytest.mark.slow  # it fits every candidate
+def test_what_a_choice_said_is_kept():
+    cell = Cell("iris", "auto", 3, 0)
+    record = cells.measure(cell, *cells.prepare(cell))
+    assert "note" not in record, record
+    rows = record["choice"]["rows"]
+    assert len({row["name"] for row in rows}) == len(rows) > 1
+    assert sum(row["weight"] for row in rows) == pytest.approx(1, abs=0.01)
+    assert record["choice"]["sentence"]
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
 
 
 def test_a_failure_is_a_result():
