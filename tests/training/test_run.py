@@ -343,7 +343,8 @@ def test_no_unlabelled_points_is_an_error_unless_asked_for(tmp_path):
     own = [f'data.name="{path}"', "likelihood=gaussian", "data.num_test=0", "data.num_validation=0"]
     with pytest.raises(InputError, match="there must be unlabelled points"):
         train(small(*own, "data.num_labelled=40"), tmp_path / "run")
-    run = train(small(*own, "data.num_labelled=all", "model=m2"), tmp_path / "run")
+    # The few steps of this training do not heal what seed 0 begins with, a scale near 0.
+    run = train(small(*own, "data.num_labelled=all", "model=m2", "seed=1"), tmp_path / "run")
     assert run.model.num_unlabelled == 0
 
 
