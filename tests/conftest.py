@@ -175,6 +175,44 @@ def digits():
     return load_source("digits").x[:30]
 
 
+@pytest.fixture(scope="session")
+def pixels():
+    """Intensities of the digits, [1797, 64], and labels."""
+    from sklearn.datasets import load_digits
+
+    x, label = load_digits(return_X_y=True)
+    return (x / 16.0).astype(np.float32), label
+
+
+@pytest.fixture(scope="session")
+def blend(pixels):
+    """A `Blend` for digits with every kind of member, weights, temperatures and shares unequal.
+
+    Every shallow candidate, an M2, and a TSVM on latents of an M1; the networks are as they begin.
+    """
+    from tfssl.blends.blend import Blend, Member
+    from tfssl.choice.candidates import SHALLOW
+    from tfssl.choice.pool import Pool
+    from tfssl.models import M1, M2
+
+    (x, label), few, most = pixels, 90, 400
+    pool = Pool(x[:few], label[:few], x[few:most], num_classes=10, levels=16)
+    parts = [(c.name, c.view, c.fit(pool, np.arange(few))) for c in SHALLOW]
+    parts.append(("M2", "plain", M2(64, 10, few, most, 2, (8,), "bernoulli", seed=1)))
+    views = pool.views.with_m1(M1(64, 4, (8,), "bernoulli", seed=2), np.array([0, 2, 3]))
+    tsvm = next(c for c in SHALLOW if c.name == "TSVM").make(0)
+    y = np.where(np.arange(most) < few, label[:most], -1)
+    parts.append(("M1+TSVM", "latents", tsvm.fit(views("latents", x[:most]), y)))
+    weights = np.arange(1.0, len(parts) + 1) / sum(range(1, len(parts) + 1))
+    temperatures = np.linspace(0.5, 2.0, len(parts))
+    members = tuple(
+        Member(*part, temperature=float(t), weight=float(w))
+        for part, t, w in zip(parts, temperatures, weights, strict=True)
+    )
+    shares = np.arange(1.0, 11.0) / 55.0
+    return Blend(members, views, 0.8, shares, np.full(10, 0.1))
+
+
 @pytest.fixture
 def grid_tile():
     """A function that cuts a tile out of a grid that `tfssl.pictures.drawing` drew."""

@@ -78,7 +78,8 @@ def class_probabilities(classifier, x, num_classes):
     if is_network(classifier):
         return in_batches(classifier, np.asarray(x, np.float32)).astype(np.float64)
     found = np.full((len(x), num_classes), np.finfo(np.float32).tiny)
-    found[:, classifier.classes_] = probabilities(classifier, x)
+    # In float64, or some of scikit-learn's compute in float32, and an export could not agree.
+    found[:, classifier.classes_] = probabilities(classifier, np.asarray(x, np.float64))
     return found / found.sum(axis=1, keepdims=True)
 
 

@@ -1,4 +1,4 @@
-"""The classifiers on M1's features as TensorFlow operations on their fitted arrays.
+"""Fitted classifiers as TensorFlow operations on their arrays.
 
 The softmax of each equals `tfssl.classifiers.probabilities` of the fitted classifier. They compute
 in float64: the weights of an RBF machine are large and of both signs, and float32 would leave few
@@ -10,14 +10,16 @@ from itertools import combinations
 import numpy as np
 import tensorflow as tf
 
+from tfssl.classifiers.spreading import EQUAL, NOWHERE
 from tfssl.errors import InputError
+from tfssl.export.tree_graphs import forest_graph
 
 
 def classifier_graph(classifier, dtype=tf.float64):
     """The function features [N, F] -> scores [N, K], unnormalised log p(y|x) in `dtype`.
 
     Args:
-      classifier: fitted, one that `tfssl.classifiers.make_classifier` makes.
+      classifier: fitted, one that `tfssl.classifiers.make_classifier` or a candidate makes.
       dtype: the floating type to compute in.
     """
     kind = type(classifier).__name__
@@ -90,16 +92,73 @@ def _nearest_neighbour(classifier, dtype):
     return scores
 
 
-def _logistic_regression(classifier, dtype):
+def _linear(classifier, dtype):
     weights, bias = (_variable(a, dtype) for a in (classifier.coef_.T, classifier.intercept_))
     return lambda x: _both_classes(tf.matmul(x, weights) + bias)
+
+
+def _self_training(classifier, dtype):
+    return classifier_graph(classifier.estimator_, dtype)
+
+
+def _naive_bayes(classifier, dtype):
+    """log p(k) - sum_f [log sigma_kf + ((x_f - mu_kf) / sigma_kf)^2 / 2], a class at a time.
+
+    Multiplied out, it would be one matrix product, with few digits left where sigma is small.
+    """
+    deviation = np.sqrt(classifier.var_.astype(np.float64))
+    log_prior = np.log(classifier.class_prior_) - np.log(deviation).sum(axis=1)
+    loc, scale = _variable(classifier.theta_, dtype), _variable(deviation, dtype)
+
+    def scores(x):
+        found = [
+            log_prior[k] - tf.reduce_sum(tf.square((x - loc[k]) / scale[k]), axis=-1) / 2.0
+            for k in range(len(log_prior))
+        ]
+        return tf.stack(found, axis=-1)
+
+    return scores
+
+
+def _forest(classifier, dtype):
+    shares = forest_graph(classifier, dtype)
+    return lambda x: tf.math.log(shares(x))
+
+
+def _spreading(classifier, dtype):
+    """The mean of the points near x, weighed by exp(-|x - p|^2 / (r r_p))."""
+    points, k = classifier.points_, min(classifier.n_neighbors, len(classifier.points_))
+    centres, squares = _variable(points.T, dtype), _variable((points**2).sum(axis=1), dtype)
+    reach, shares = _variable(classifier.reach_, dtype), _variable(classifier.shares_, dtype)
+    least, by_angle = float(classifier.reach_.min()), classifier.metric == "cosine"
+    equal = max(EQUAL, 10.0 * np.finfo(dtype.as_numpy_dtype).eps)
+
+    def scores(x):
+        if by_angle:
+            length = tf.sqrt(tf.reduce_sum(tf.square(x), axis=-1, keepdims=True))
+            x = x / tf.where(length > 0.0, length, tf.ones_like(length))
+        own = tf.reduce_sum(tf.square(x), axis=-1, keepdims=True)
+        distances = tf.nn.relu(own - 2.0 * tf.matmul(x, centres) + squares)
+        farthest = -tf.math.top_k(-distances, k).values[:, -1:]
+        near = distances <= farthest + equal * (own + farthest)
+        exponents = distances / (tf.maximum(tf.sqrt(farthest), least) * reach)
+        weights = tf.nn.softmax(tf.where(near, -exponents, tf.fill(tf.shape(exponents), dtype.min)))
+        return tf.math.log(tf.matmul(weights, shares) + NOWHERE)
+
+    return scores
 
 
 SCORES = {
     "TransductiveSVM": _transductive_svm,
     "SVC": _svc,
     "KNeighborsClassifier": _nearest_neighbour,
-    "LogisticRegression": _logistic_regression,
+    "LogisticRegression": _linear,
+    "LinearDiscriminantAnalysis": _linear,
+    "SelfTrainingClassifier": _self_training,
+    "GaussianNB": _naive_bayes,
+    "RandomForestClassifier": _forest,
+    "ExtraTreesClassifier": _forest,
+    "SpreadingClassifier": _spreading,
 }
 
 
