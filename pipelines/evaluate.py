@@ -4,10 +4,10 @@ import json
 import sys
 
 from tfssl import TrainedRun
-from tfssl.runs.evaluation import evaluate_experiment
+from tfssl.runs.evaluation import evaluate
 from tfssl.runs.opened import experiment_of
 
 if __name__ == "__main__":
     run = TrainedRun(sys.argv[1])
     experiment = experiment_of(run)
-    print(json.dumps(evaluate_experiment(experiment, run.model, run.classifier), indent=2))
+    print(json.dumps(evaluate(experiment, run.probabilities, run.model), indent=2))

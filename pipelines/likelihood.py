@@ -10,5 +10,6 @@ from tfssl.runs.opened import experiment_of
 if __name__ == "__main__":
     run, num_samples = TrainedRun(sys.argv[1]), int(sys.argv[2])
     experiment = experiment_of(run)
-    metrics = estimate_likelihood(experiment, run.model, "test", 1000, num_samples)
+    model = run.generative("a log-likelihood")
+    metrics = estimate_likelihood(experiment, model, "test", 1000, num_samples)
     print(json.dumps(metrics, indent=2))

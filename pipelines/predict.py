@@ -17,5 +17,5 @@ if __name__ == "__main__":
         run.calibrated_probabilities(x),
         run.class_names,
         names,
-        calibrated=run.calibration is not None,
+        calibrated=run.is_calibrated,
     )

@@ -25,7 +25,7 @@ _HOME = {
     "SemiSupervisedClassifier": "tfssl.estimator",
     "TransductiveSVM": "tfssl.classifiers.tsvm",
     "TrainedRun": "tfssl.runs.trained",
-    "train": "tfssl.training.run",
+    "train": "tfssl.choice.run",
 }
 
 __all__ = list(_HOME)

@@ -24,6 +24,8 @@ COMMANDS: dict[Callable[..., None], str] = {
     train.train: (
         "Examples:  tfssl train configs/digits_m1m2_50.toml --set seed=1 --run-dir runs/a"
         "  |  tfssl train --data pictures/  |  tfssl train --data table.csv --label species"
+        "  |  tfssl train --data table.csv --set auto.budget=20  |  tfssl train --data table.csv "
+        "--set model=m2"
     ),
     runs.evaluate: "Example:  tfssl evaluate runs/digits_m1",
     runs.likelihood: "Example:  tfssl likelihood runs/mnist_m2 --samples 100 --points 10000",

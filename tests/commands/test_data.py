@@ -9,7 +9,17 @@ from PIL import Image
 
 from tfssl.settings import load_settings
 
-FEW = ["--set", "m1.epochs=2", "--set", "m2.epochs=5", "--set", "m2.supervised_steps=20"]
+M2 = ["--set", "model=m2", "--set", "m2.epochs=60"]
+FEW = [
+    "--set",
+    "model=m1m2",
+    "--set",
+    "m1.epochs=2",
+    "--set",
+    "m2.epochs=5",
+    "--set",
+    "m2.supervised_steps=20",
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +50,15 @@ def _own_cache(place, monkeypatch):
 
 @pytest.fixture(scope="module")
 def table_run(place, call):
-    options = ["--label", "kind", "--run-dir", place / "runs" / "table", "--set", "m2.epochs=60"]
+    options = ["--label", "kind", "--run-dir", place / "runs" / "table", *M2]
     code, output, error = call("train", "--data", place / "table.csv", *options)
     assert code == 0, error
     return place / "runs" / "table", output
 
 
 def test_inspect_shows_what_it_sees_and_would_do(place, call):
-    code, output, error = call("inspect", place / "pictures", "--pictures", place / "sheet.png")
+    options = ["--pictures", place / "sheet.png", "--set", "model=m1m2"]
+    code, output, error = call("inspect", place / "pictures", *options)
     assert code == 0, error
     assert "pictures: grey images, shape [8, 8], uint8" in output
     assert "points: 4 labelled, 60 unlabelled, 30 test" in output
@@ -79,7 +90,7 @@ def test_evaluate_finds_the_table_again(table_run, call):
 
 
 def test_resume_of_a_finished_run_is_that_run(place, table_run, call):
-    options = ["--label", "kind", "--run-dir", table_run[0], "--set", "m2.epochs=60", "--resume"]
+    options = ["--label", "kind", "--run-dir", table_run[0], *M2, "--resume"]
     code, _, error = call("train", "--data", place / "table.csv", *options)
     assert code == 0, error
 
@@ -125,7 +136,8 @@ def test_pictures_with_two_labels_a_class(place, call):
 
 def test_init_writes_settings_that_train_chooses(place, table_run, call):
     path = place / "table.toml"
-    code, _, error = call("init", place / "table.csv", "--label", "kind", "--output", path)
+    options = ["--label", "kind", "--output", path, "--set", "model=m2"]
+    code, _, error = call("init", place / "table.csv", *options)
     assert code == 0, error
     assert "num_test = 15  # the rarest class has 25 labels" in path.read_text()
     settings = load_settings(path, ["m2.epochs=60"])
@@ -136,7 +148,7 @@ def test_init_writes_settings_that_train_chooses(place, table_run, call):
 
 def test_explicit_settings_win(place):
     path = place / "mine.toml"
-    path.write_text('likelihood = "bernoulli"\n[m1]\nlatent_dim = 7\n')
+    path.write_text('model = "m1m2"\nlikelihood = "bernoulli"\n[m1]\nlatent_dim = 7\n')
     from tfssl.data.recommended import automatic_settings
 
     pictures = str(place / "pictures")

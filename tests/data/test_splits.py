@@ -119,6 +119,8 @@ def test_m1_learns_from_labelled_and_unlabelled_but_not_held_out_points():
         ([0] * 18 + [1] * 2, (10, 0, 0), "every class must have as many labelled points"),
         ([0, 1] * 10, (4, 15, 5), "must leave labelled points to train on"),
         ([0, 2] * 10, ("all", 0, 0), r"without_label=\['1'\]"),
+        ([0, 2] * 10, (10, 0, 0), r"without_label=\['1'\]"),
+        ([0] * 18 + [1] * 2, (10, 0, 0), "'1': '2 of 5'"),
         ([0] * 20, ("all", 0, 0), "at least two classes"),
     ],
 )

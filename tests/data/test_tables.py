@@ -156,6 +156,15 @@ def test_ways_to_write_a_number(text, number, tmp_path):
     np.testing.assert_array_equal(load_source(str(tmp_path / "t.csv")).x, [[number], [0]])
 
 
+def test_minus_one_is_no_label_as_in_arrays(tmp_path):
+    (tmp_path / "train.csv").write_text("x,label\n1,0\n2,1\n3,-1\n4,\n5,-1.0\n6,1\n")
+    (tmp_path / "test.csv").write_text("x,label\n1,1\n2,-1\n")
+    source = load_source(str(tmp_path))
+    assert source.class_names == ("0", "1")
+    np.testing.assert_array_equal(source.label, [0, 1, -1, -1, -1, 1])
+    np.testing.assert_array_equal(source.label_test, [1, -1])
+
+
 def test_columns_can_be_left_out(tmp_path):
     names = "".join(f"{i},name {i},{'ab'[i % 2]}\n" for i in range(60))
     (tmp_path / "t.csv").write_text("x,who,label\n" + names)
@@ -174,6 +183,7 @@ def test_columns_can_be_left_out(tmp_path):
         ("x,kind\n1,a\n", r"must have a label column.*columns=\['x', 'kind'\].*--label"),
         ("x,label\n1,\n2,\n", r"at least two classes.*classes=\[\]"),
         ("x,label\n1,a\n2,a\n", r"at least two classes.*classes=\['a'\]"),
+        ("x,label\n1,-1\n2,1\n", r"empty or -1 where there is none.*classes=\['1'\]"),
         ("x,x,label\n1,1,a\n2,2,b\n", r"its own name.*repeated=\['x'\]"),
         ("x,label\n1,a\n2\n", "every row must have 2 cells.*line=3, cells=1"),
         ("label\na\nb\n", "must have columns besides the label"),

@@ -44,7 +44,9 @@ def test_the_graph_gives_the_probabilities_of_the_classifier(name, num_classes):
     assert set(np.unique(found.argmax(axis=1))) == set(range(num_classes))
 
 
-# By how much float32 may be off, as devices compute; the others to 1e-5.
+# By how much a graph may be off, 1e-9 where nothing is said: scikit-learn's naive Bayes is that far
+# off itself, where features hardly vary. In float32, as devices compute, 1e-5.
+DOUBLE = {"naive Bayes": 1e-5}
 SINGLE = {"SVM": 1e-4, "TSVM": 1e-2, "label spreading": 1e-4, "label spreading by angle": 1e-4}
 
 
@@ -56,7 +58,8 @@ def test_the_graph_of_a_candidate(candidate, num_classes):
     classifier = candidate.fit(pool, np.arange(len(x)))
     seen = pool.view(candidate.view)
     expected = class_probabilities(classifier, seen, num_classes)
-    for dtype, tolerance in ((tf.float64, 1e-9), (tf.float32, SINGLE.get(candidate.name, 1e-5))):
+    double, single = DOUBLE.get(candidate.name, 1e-9), SINGLE.get(candidate.name, 1e-5)
+    for dtype, tolerance in ((tf.float64, double), (tf.float32, single)):
         graph = tf.function(classifier_graph(classifier, dtype), autograph=False)
         found = tf.nn.softmax(graph(tf.constant(seen))).numpy()
         np.testing.assert_allclose(found, expected, atol=tolerance)

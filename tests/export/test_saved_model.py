@@ -84,7 +84,7 @@ def test_the_check_finds_other_weights(exported, tmp_path, trained):
     reference = load_reference(version.card / "reference.npz")
     run = trained("model=m2")
     run.model.set_weights([w + np.float32(1e-3) for w in run.model.get_weights()])
-    saved_model.write_saved_model(tmp_path / "other", run.model, functions(run))
+    saved_model.write_saved_model(tmp_path / "other", [run.model], functions(run))
     with pytest.raises(InputError, match="of the reference"):
         check.check_saved_model(tmp_path / "other", reference)
     with pytest.raises(InputError, match="of the reference"):

@@ -15,7 +15,7 @@ from tfssl.settings.kinds import Classifier, Likelihood, Model, method_name
 
 def test_every_model_has_a_name_and_a_description():
     assert set(get_args(Model)) == set(kinds.MODELS) == set(kinds.DESCRIPTIONS)
-    assert set(get_args(Model)) - {"m1", "m1m2"} == set(ONE_STAGE)
+    assert set(get_args(Model)) - {"auto", "m1", "m1m2"} == set(ONE_STAGE)
 
 
 def test_every_likelihood_has_a_layer_and_components_are_for_gaussian_ones():

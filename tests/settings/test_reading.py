@@ -74,7 +74,7 @@ def test_overrides_win_over_the_file_and_may_be_bare_words(tmp_path):
         ("m2.epochs=0", "`m2.epochs`: Input should be greater than 0"),
         ("m2.epochs=true", "`m2.epochs`: Input should be a valid integer"),
         ("m2.learning_rate=nan", "`m2.learning_rate`"),
-        ("model=m3", "`model`: Input should be 'm1', 'm2' or 'm1m2'"),
+        ("model=m3", "`model`: Input should be 'auto', 'm1', 'm2' or 'm1m2'"),
         ("m1.hidden_units=[]", "`m1.hidden_units`"),
         ("m2.class_prior=[0.5, 0.4]", "must sum to 1"),
         ("data.whitening=10", 'needs likelihood = "gaussian" or "isotropic", but it is "binomial"'),

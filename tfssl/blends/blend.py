@@ -77,7 +77,7 @@ def class_probabilities(classifier, x, num_classes):
     """[n, K] probabilities of a fitted classifier; of classes that it was not shown, nearly 0."""
     if is_network(classifier):
         return in_batches(classifier, np.asarray(x, np.float32)).astype(np.float64)
-    found = np.full((len(x), num_classes), np.finfo(np.float32).tiny)
+    found = np.full((len(x), num_classes), float(np.finfo(np.float32).tiny))
     # In float64, or some of scikit-learn's compute in float32, and an export could not agree.
     found[:, classifier.classes_] = probabilities(classifier, np.asarray(x, np.float64))
     return found / found.sum(axis=1, keepdims=True)

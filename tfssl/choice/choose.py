@@ -74,7 +74,7 @@ class Watch:
     Attributes:
       begin: called with (name, candidates left, seconds left as the candidates count them).
       found: called with each `Evidence`.
-      stored: name -> the out-of-fold probabilities of an interrupted comparison, or None.
+      stored: name -> (`Evidence.outputs`, seconds) of an interrupted comparison, or None.
     """
 
     begin: Callable[[str, int, float], None] = lambda name, left, seconds: None  # noqa: ARG005
@@ -169,6 +169,15 @@ def fitted_blend(pool, best, weights, temperature):
     return replace(blend, shares=shares_among(blend.as_labelled(pool.x[pool.few]), rho))
 
 
+def plan_for(pool, budget=BUDGET):
+    """([(name, seconds)] of what would be compared; {name: why} of what would be left out)."""
+    folds = folds_of(pool.label, pool.seed)
+    if not folds:
+        return [], {}
+    plan, left_out = within(budget, candidates_for(pool), pool, len(folds))
+    return [(c.name, work(c, pool, len(folds))) for c in plan], left_out
+
+
 def work(candidate, pool, folds):
     """Seconds that a candidate takes in all, as it counts them."""
     once = candidate.work(pool)
@@ -195,13 +204,15 @@ def within(budget, candidates, pool, folds):
 
 def _evidence(candidate, pool, folds, found, watch):
     """Gathered, or as an interrupted comparison left it."""
+    stored = watch.stored(candidate.name)
+    if stored is not None:
+        outputs, seconds = stored
+        return calibrated(candidate, outputs, pool.label, seconds)
     start = time.perf_counter()
-    outputs = watch.stored(candidate.name)
-    if outputs is None:
-        quick = candidate.work(pool) < QUICK
-        repeated = folds_of(pool.label, pool.seed, REPEATS) if quick else folds
-        hopeless = None if quick else _hopeless(candidate, found, pool.label)
-        outputs = out_of_fold(candidate, pool, repeated, hopeless)
+    quick = candidate.work(pool) < QUICK
+    repeated = folds_of(pool.label, pool.seed, REPEATS) if quick else folds
+    hopeless = None if quick else _hopeless(candidate, found, pool.label)
+    outputs = out_of_fold(candidate, pool, repeated, hopeless)
     return calibrated(candidate, outputs, pool.label, time.perf_counter() - start)
 
 

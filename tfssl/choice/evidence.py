@@ -25,6 +25,7 @@ class Evidence:
       temperature: by which they were calibrated.
       label: [N_l].
       seconds: how long it took.
+      outputs: [N_l, K], the probabilities before they were calibrated.
     """
 
     candidate: Any
@@ -32,6 +33,7 @@ class Evidence:
     temperature: float
     label: np.ndarray
     seconds: float
+    outputs: np.ndarray | None = None
 
     @property
     def name(self):
@@ -133,4 +135,4 @@ def calibrated(candidate, outputs, label, seconds):
     temperature = fit_temperature(outputs[known], label[known])
     probabilities = np.full_like(outputs, np.nan)
     probabilities[known] = scaled(outputs[known], temperature)
-    return Evidence(candidate, probabilities, temperature, label, seconds)
+    return Evidence(candidate, probabilities, temperature, label, seconds, outputs)

@@ -5,7 +5,9 @@ import numpy as np
 from tfssl.blends.views import Views
 from tfssl.choice.latents import train_m1
 from tfssl.classifiers.spreading import neighbour_graph
+from tfssl.data.batches import in_batches
 
+BYTES = 4  # of a float32
 # Unlabelled points that candidates use whose time or memory grows faster than their number.
 FEW = 3000
 
@@ -33,6 +35,27 @@ class Pool:
         unlabelled = np.arange(len(label), len(self.x))
         chosen = np.random.default_rng(seed).permutation(unlabelled)[:FEW]
         self.few = np.sort(chosen)
+
+    @classmethod
+    def of(cls, experiment):
+        """The training points of an `Experiment`.
+
+        Of unlabelled ones that would take more memory than data.memory_limit_mb, as many as fit.
+        """
+        parts, preprocessing = experiment.split, experiment.preprocessing
+        settings, unlabelled = experiment.settings, parts.x_unlabelled
+        most = settings.data.memory_limit_mb * 2**20 // (BYTES * preprocessing.dim)
+        if len(unlabelled) > most:
+            rng = np.random.default_rng(settings.data.split_seed)
+            unlabelled = unlabelled[np.sort(rng.permutation(len(unlabelled))[:most])]
+        return cls(
+            in_batches(preprocessing, parts.x_labelled),
+            parts.label,
+            in_batches(preprocessing, unlabelled),
+            experiment.source.num_classes,
+            None if preprocessing.components is not None else experiment.source.levels,
+            settings.seed,
+        )
 
     @property
     def num_labelled(self):

@@ -80,6 +80,35 @@ def answer_error(choice):
     return float(wrong.mean()), math.sqrt(share * (1 - share) / len(wrong))
 
 
+def as_record(choice, class_names):
+    """A choice as plain JSON values."""
+    error, spread = answer_error(choice)
+    blend = choice.blend
+    shares = (blend.shares.tolist(), blend.labelled_shares.tolist())
+    both = [dict(zip(class_names, values, strict=True)) for values in shares]
+    record = {
+        "rows": rows(choice),
+        "sentence": sentence(choice),
+        "growth": "" if choice.growth is None else str(choice.growth),
+        "error": error,
+        "error_spread": spread,
+        "labels": len(choice.label),
+        "temperature": blend.temperature,
+        "shares": both[0],
+        "labelled_shares": both[1],
+    }
+    return _without_nan(record)
+
+
+def _without_nan(value):
+    """JSON has no NaN: None takes its place."""
+    if isinstance(value, dict):
+        return {name: _without_nan(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
 def table(choice):
     """The rows as lines of text."""
     lines = [f"{'candidate':28} {'error %':>13} {'log-loss':>15} {'seconds':>8} {'weight':>7}"]

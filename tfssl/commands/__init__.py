@@ -2,6 +2,6 @@
 
 What a command needs it imports when it is called, so that `tfssl --help` does not wait for it.
 
-Imports errors, storage, settings, models, data, runs, training, pictures, results, paper, export,
-serving, devices and demo.
+Imports errors, storage, settings, models, data, runs, training, choice, pictures, results, paper,
+export, serving, devices and demo.
 """

@@ -58,7 +58,9 @@ def say_calibration(folder, raw=False):
     from tfssl.runs.temperature import Calibration  # heavy
 
     fitted = Calibration.load(folder)
-    if raw:
+    if folder.settings().model == "auto":
+        say("calibrated: by held-out labels, as every answer of a choice")
+    elif raw:
         say("not calibrated: --raw")
     elif fitted is None:
         say(f"not calibrated: run `tfssl calibrate {folder.path}`")

@@ -52,7 +52,11 @@ def inspect(
         *(f"warning: {warning}" for warning in found.warnings),
     ]
     say("\n".join(lines))
-    say(f"would train {settings.model} with a {settings.likelihood} likelihood:")
+    if settings.model == "auto":
+        print_plan(settings, source)
+        say("settings:")
+    else:
+        say(f"would train {settings.model} with a {settings.likelihood} likelihood:")
     print_chosen(chosen)
     if pictures is not None:
         of_data.contact_sheet(pictures, source)
@@ -89,6 +93,24 @@ def print_chosen(chosen):
     """A line for every automatic setting, with its reason."""
     for key, value, why in chosen:
         say(f"  {key} = {json.dumps(value)}   ({why})")
+
+
+def print_plan(settings, source):
+    """What a choice would compare, and for about how long."""
+    with quiet_tensorflow():
+        from tfssl.choice.choose import plan_for  # heavy
+        from tfssl.choice.pool import Pool  # heavy
+        from tfssl.data.experiment import Experiment  # heavy
+    plan, left_out = plan_for(Pool.of(Experiment.prepare(settings, source)), settings.auto.budget)
+    if not plan:
+        say("would take the mean of a few classifiers untried: a class has one label only")
+        return
+    seconds = sum(seconds for _, seconds in plan)
+    say(f"would compare {len(plan)} classifiers by held-out labels, in about {seconds:.0f} s:")
+    for name, own in plan:
+        say(f"  {name}   (about {own:.1f} s)")
+    for name, why in left_out.items():
+        say(f"  not {name}   ({why})")
 
 
 def _class_lines(classes):

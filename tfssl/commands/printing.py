@@ -21,8 +21,36 @@ def print_metrics(metrics):
             f"{m['examples']} points), log-loss {m['log_loss']:.3f} nats, "
             f"calibration error {m['calibration_error']:.3f}"
         )
-        for term, value in m["bounds"].items():
+        for term, value in m.get("bounds", {}).items():
             say(f"  {term:20} {value:10.3f}")
+
+
+def print_choice(choice):
+    """What choice.json holds: a row for each candidate, and what it comes to."""
+    from rich.table import Table  # heavy
+
+    table = Table()
+    table.add_column("candidate", no_wrap=True)
+    for name in ("error %", "log-loss", "seconds", "weight", "note"):
+        table.add_column(name)
+    for row in choice["rows"]:
+        error, loss = "", ""
+        if row["error"] is not None:
+            error = f"{100 * row['error']:.1f} ± {100 * row['error_spread']:.1f}"
+            loss = f"{row['log_loss']:.3f} ± {row['log_loss_spread']:.3f}"
+        weight = f"{row['weight']:.2f}" if row["weight"] else ""
+        table.add_row(row["name"], error, loss, f"{row['seconds']:.1f}", weight, row["note"])
+    console.print(table)
+    if any(row["note"] == "interrupted" for row in choice["rows"]):
+        say("interrupted: this is the best of what had been compared by then")
+    say(choice["sentence"])
+    if choice["growth"]:
+        say(choice["growth"])
+    if choice["error"] is not None:
+        say(
+            f"the answer on held-out labels: {100 * choice['error']:.1f} ± "
+            f"{100 * choice['error_spread']:.1f} % error"
+        )
 
 
 def print_likelihood(metrics):

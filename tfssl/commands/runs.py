@@ -40,11 +40,11 @@ def evaluate(run: RunArgument):
     from tfssl.runs.trained import TrainedRun  # heavy
 
     with quiet_tensorflow():
-        from tfssl.runs.evaluation import evaluate_experiment  # heavy
+        from tfssl.runs.evaluation import evaluate as measure  # heavy
         from tfssl.runs.opened import experiment_of  # heavy
     trained = TrainedRun(run)
     experiment = experiment_of(trained)
-    print_metrics(evaluate_experiment(experiment, trained.model, trained.classifier))
+    print_metrics(measure(experiment, trained.probabilities, trained.model))
 
 
 def likelihood(
@@ -64,9 +64,10 @@ def likelihood(
         from tfssl.runs.evaluation import estimate_likelihood  # heavy
         from tfssl.runs.opened import experiment_of  # heavy
     trained = TrainedRun(run)
+    model = trained.generative("a log-likelihood")
     experiment = experiment_of(trained)
     metrics = estimate_likelihood(
-        experiment, trained.model, part, points, samples, seed, progress_bar("sampling")
+        experiment, model, part, points, samples, seed, progress_bar("sampling")
     )
     write_json(trained.folder / "likelihood.json", metrics)
     print_likelihood(metrics)
@@ -122,6 +123,9 @@ def calibrate(
     from tfssl.training.refit import refitting  # heavy
 
     trained = subject.run
+    if trained.blend is not None:
+        say("nothing to do: the answer of a choice is calibrated by held-out labels already")
+        return
     fitted = calibration.calibrate(
         subject.experiment,
         trained.model,
@@ -207,13 +211,24 @@ def predict(
     x, names = read_new(inputs, schema)
     expect(x.ndim > 0 and len(x) > 0, f"{inputs} must hold at least one input", shape=x.shape)
     trained = TrainedRun(run)
+    expect(
+        not raw or trained.blend is None,
+        "--raw needs a classifier with probabilities of its own, and this run's answer is a mean "
+        "of calibrated ones",
+        hint="Leave --raw out.",
+    )
     probabilities = trained.probabilities(x) if raw else trained.calibrated_probabilities(x)
     scores = None
-    if samples:
+    if samples and trained.model is None:
+        say(
+            "no column log_likelihood: it needs a generative model; train with "
+            "--set auto.with_generative=true"
+        )
+    elif samples:
         seen = trained.preprocessing(x).numpy()
         progress = progress_bar("scoring log p(x)")
         scores = importance.log_likelihood(trained.model, seen, samples, progress=progress)
-    calibrated = trained.calibration is not None and not raw
+    calibrated = trained.is_calibrated and not raw
     abstained = predictions_csv.write_csv(
         output,
         probabilities,

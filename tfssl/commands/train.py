@@ -7,7 +7,7 @@ import typer
 
 from tfssl.commands.common import SetOption, quiet_tensorflow, say, say_calibration
 from tfssl.commands.data import LabelOption, chosen_settings, print_chosen
-from tfssl.commands.printing import print_metrics
+from tfssl.commands.printing import print_choice, print_metrics
 from tfssl.errors import expect
 
 ConfigArgument = Annotated[
@@ -33,7 +33,13 @@ def train(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
 ):
-    """Train one experiment, evaluate it and write a run folder."""
+    """Train one experiment, evaluate it and write a run folder.
+
+    With --data and no model in the settings, classifiers of many kinds, with and without the
+    unlabelled points, are compared by labels that they have not seen, and the answer is a mean of
+    the best (model = "auto"); --set auto.budget=SECONDS says how long. Ctrl+C takes the best so
+    far. A model by name, such as --set model=m2, is trained as it is.
+    """
     from tfssl.runs.folder import RunFolder  # heavy
     from tfssl.settings import load_settings  # heavy
 
@@ -51,10 +57,15 @@ def train(
     else:
         RunFolder(run_dir).check_new()
     with quiet_tensorflow():
+        from tfssl.choice.run import train  # heavy
+        from tfssl.commands.choosing import shown_choice  # heavy
         from tfssl.pictures.of_model import training_pictures  # heavy
-        from tfssl.training.run import train  # heavy
-    run = train(settings, run_dir, resume, source, training_pictures)
+    with shown_choice() as watch:
+        run = train(settings, run_dir, resume, source, training_pictures, watch)
+    if run.choice is not None:
+        print_choice(run.choice)
     print_metrics(run.folder.read_json("metrics.json"))
     say_calibration(run.folder)
     say(f"run folder: {run.folder.path}")
-    say(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard")
+    if (run.folder / "tensorboard").is_dir():
+        say(f"watch it:   tensorboard --logdir {run.folder.path}/tensorboard")

@@ -1,6 +1,6 @@
 """Settings with the data they name: loaded, split and checked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tfssl.data.loading import source_of
 from tfssl.data.preprocessing import Preprocessing
@@ -58,6 +58,10 @@ class Experiment:
         if len(self.source.x_test):
             return 0.0
         return len(parts.x_test) / (len(parts.x_train) + len(parts.x_validation))
+
+    def with_settings(self, settings):
+        """The same points seen as they are, under settings that train another model of them."""
+        return replace(self, settings=settings)
 
     def names(self, part):
         """What to call the points of a part of the split: their files, else "row 0" and so on.

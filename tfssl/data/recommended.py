@@ -71,11 +71,16 @@ def automatic_settings(data, label=None, config=None, overrides=None):
         explicit["data"]["label"] = label
     source = source_of(parse_settings(explicit, where=config).data)
     entries = recommend(source)
+    if explicit.get("model", "auto") == "auto":
+        entries = for_choice(entries)
     if _is_set(explicit, "data.whitening") and kind_of(source) == "features":
         entries = [entry for entry in entries if entry[0] != "likelihood"]
         entries += [("likelihood", "gaussian", "principal components: each standardised")]
     wanted = merged(nested(entries), explicit)
     unused: tuple[str, ...] = {"m1": ("m2.",), "m2": ("m1.",)}.get(wanted["model"], ())
+    if wanted["model"] == "auto":
+        beside = wanted.get("auto", {}).get("with_generative", False)
+        unused = ("m1.",) if beside else ("m1.", "m2.")
     if wanted["likelihood"] not in UNBOUNDED:  # the others do not fit components
         unused += ("data.whitening",)
     chosen = [
@@ -84,6 +89,25 @@ def automatic_settings(data, label=None, config=None, overrides=None):
         if not _is_set(explicit, entry[0]) and not entry[0].startswith(unused)
     ]
     return parse_settings(merged(nested(chosen), explicit), where=config), source, chosen
+
+
+def for_choice(entries):
+    """The entries of `recommend` where classifiers are compared: each sees x in its own way.
+
+    Every label is held out in turn, so none is spent on validation.
+    """
+    reasons = {
+        "model": ("auto", "classifiers are compared by held-out labels, the answer is of the best"),
+        "likelihood": ("bernoulli", "colours as intensities from 0 to 1"),
+    }
+    values = {key: value for key, value, _ in entries}
+    if values["likelihood"] != "isotropic":
+        del reasons["likelihood"]
+    return [
+        (key, *reasons.get(key, (value, why)))
+        for key, value, why in entries
+        if key not in ("data.num_validation", "data.whitening")
+    ]
 
 
 def nested(entries):

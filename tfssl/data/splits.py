@@ -74,7 +74,7 @@ def split(source, num_labelled, num_validation, num_test, seed, validation_seed=
     labelled = (
         pool
         if num_labelled == "all"
-        else _balanced(pool, source.label, num_labelled, source.num_classes, rng)
+        else _balanced(pool, source.label, num_labelled, source.class_names, rng)
     )
     _check_every_class(source.label[labelled], source.class_names)
     held_out = np.concatenate([test, validation, labelled])
@@ -102,8 +102,17 @@ def split(source, num_labelled, num_validation, num_test, seed, validation_seed=
     )
 
 
-def _balanced(pool, label, count, num_classes, rng):
+def _balanced(pool, label, count, class_names, rng):
     """`count` rows of `pool`, in random order, equally many of each class."""
+    num_classes = len(class_names)
+    members = [pool[label[pool] == k] for k in range(num_classes)]
+    without = [name for name, rows in zip(class_names, members, strict=True) if not len(rows)]
+    expect(
+        not without,
+        "every class must have at least one labelled training point",
+        hint="Label one, hold out fewer for validation and testing, or drop the class.",
+        without_label=without,
+    )
     expect(
         num_classes <= count <= len(pool),
         "data.num_labelled must be at least one per class and at most the labelled points there "
@@ -114,14 +123,13 @@ def _balanced(pool, label, count, num_classes, rng):
     )
     quota = np.full(num_classes, count // num_classes)
     quota[rng.permutation(num_classes)[: count % num_classes]] += 1
-    members = [pool[label[pool] == k] for k in range(num_classes)]
     scarce = [k for k in range(num_classes) if len(members[k]) < quota[k]]
     expect(
         not scarce,
         "every class must have as many labelled points as its share of data.num_labelled",
         hint='Ask for fewer, or use data.num_labelled = "all".',
         num_labelled=count,
-        too_few={k: f"{len(members[k])} of {quota[k]}" for k in scarce},
+        too_few={class_names[k]: f"{len(members[k])} of {quota[k]}" for k in scarce},
     )
     # `pool` is shuffled, so its first members are a random choice.
     return rng.permutation(np.concatenate([m[:q] for m, q in zip(members, quota, strict=True)]))
@@ -133,6 +141,6 @@ def _check_every_class(labels, class_names):
     expect(
         not missing,
         "every class must have at least one labelled training point",
-        hint="Label one, or drop the class.",
+        hint="Label one, hold out fewer for validation and testing, or drop the class.",
         without_label=missing,
     )

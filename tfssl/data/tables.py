@@ -45,7 +45,7 @@ def load(path, label=None, drop=()):
 
     Args:
       path: a .csv, .tsv or .parquet file; or a folder with train.* and perhaps test.* of these.
-      label: the name of the label column; empty cells have no label.
+      label: the name of the label column; cells that are empty or -1 have no label.
       drop: names of columns to leave out.
     """
     path = Path(path)
@@ -56,9 +56,10 @@ def load(path, label=None, drop=()):
     label = _label_column(cells, label, files["train"])
     unknown = sorted(set(drop) - set(cells))
     expect(not unknown, f"{path}: data.drop must name columns", unknown=unknown)
-    names = [text_of(value) for value in cells.pop(label)]
+    names = [_class_of(value) for value in cells.pop(label)]
     class_names = sorted(set(names) - {None}, key=_natural)
-    check_classes(class_names, files["train"], f"the column `{label}`, empty where there is none")
+    rule = f"the column `{label}`, empty or {NO_LABEL} where there is none"
+    check_classes(class_names, files["train"], rule)
     columns = {
         name: column(values, name, files["train"])
         for name, values in cells.items()
@@ -69,7 +70,7 @@ def load(path, label=None, drop=()):
     if files["test"] is not None:
         cells = read_columns(files["test"])
         expect(label in cells, f"{files['test']} must have the label column `{label}`")
-        names_test = [text_of(value) for value in cells[label]]
+        names_test = [_class_of(value) for value in cells[label]]
         strangers = sorted(set(names_test) - {None, *class_names})
         expect(not strangers, f"{files['test']}: unknown classes", unknown=strangers)
         columns_test = read_alike(cells, schema, files["test"])
@@ -106,6 +107,12 @@ def _label_column(columns, label, path):
         columns=list(columns),
     )
     return label
+
+
+def _class_of(value):
+    """A cell of the label column as the name of a class; None where it is empty or -1."""
+    name = text_of(value)
+    return None if number_of(name) == NO_LABEL else name
 
 
 def _natural(name):

@@ -65,6 +65,7 @@ def write_bundle(run, folder, report=print):
 
 def describe(run):
     """The entries of demo.json that need neither models nor data."""
+    model = run.generative("the demo page")
     settings, preprocessing = run.settings, run.preprocessing
     labels = settings.data.num_labelled
     return {
@@ -73,11 +74,11 @@ def describe(run):
         "labels": None if labels == "all" else labels,
         "error": run.folder.read_json("metrics.json").get("test", {}).get("error"),
         "classes": run.class_names,
-        "has_classes": run.model.has_classes,
+        "has_classes": model.has_classes,
         "image": _layout(preprocessing.shape) | {"levels": preprocessing.levels},
         "output": _layout(preprocessing.image_shape),
-        "style_dim": run.model.style_dim,
-        "axes": style_axes(run.model).tolist(),
+        "style_dim": model.style_dim,
+        "axes": style_axes(model).tolist(),
     }
 
 

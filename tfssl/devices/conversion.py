@@ -118,7 +118,9 @@ def calibration_inputs(run, found, x):
     rng = np.random.default_rng(0)
     x = x[rng.permutation(len(x))[:CALIBRATION_POINTS]]
     images = {"x": (x / (run.preprocessing.levels or 1)).astype(np.float32)}
-    code = {key: value.numpy() for key, value in found["encode"].call(**images).items()}
+    code = {}
+    if "encode" in found:  # there is a generative model
+        code = {key: value.numpy() for key, value in found["encode"].call(**images).items()}
     count = len(x)
 
     def values(name, key, spec):

@@ -44,7 +44,8 @@ def make_card(stage, name, run, metrics, comparisons):
         "name": name,
         "version": stage.version.number,
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": DESCRIPTIONS[run.settings.model].format(classifier=run.settings.m1.classifier),
+        "model": describe(run),
+        "blended": blended(run),
         "data": {
             "name": run.settings.data.name,
             "classes": list(run.class_names),
@@ -72,9 +73,29 @@ def make_card(stage, name, run, metrics, comparisons):
         "trained_with": record["versions"],
         "git_revision": record["git_revision"],
         "exported_with": versions(),
-        "run_files": file_hashes(run.folder.path, RUN_FILES),
+        "run_files": file_hashes(run.folder.path, [*RUN_FILES, *blend_files(run)]),
         "files": folder_hashes(stage.saved_model),
     }
+
+
+def describe(run):
+    """What the model is, in a clause."""
+    text = DESCRIPTIONS[run.settings.model].format(classifier=run.settings.m1.classifier)
+    names = ", ".join(f"{m['name']} ({m['weight']:.2f})" for m in blended(run))
+    return f"{text}: {names}" if names else text
+
+
+def blended(run):
+    """Of the answer of a choice, its members with what held-out labels said of them; else none."""
+    if run.blend is None:
+        return []
+    rows = {row["name"]: row for row in run.choice["rows"]}
+    evidence = ("error", "error_spread", "log_loss", "log_loss_spread")
+    return [
+        {"name": m.name, "weight": m.weight, "view": m.view, "temperature": m.temperature}
+        | {key: rows[m.name][key] for key in evidence}
+        for m in run.blend.members
+    ]
 
 
 def limits(run):
@@ -84,7 +105,12 @@ def limits(run):
         "The errors are those of points from the same source as the training data; other cameras, "
         "writers or ways of preparing the input have not been measured.",
     ]
-    if run.calibration is not None:
+    if run.blend is not None:
+        found.append(
+            f"The probabilities are calibrated by {run.choice['labels']} labels, each held out in "
+            "turn, and suit classes as common as among the unlabelled training points."
+        )
+    elif run.calibration is not None:
         found.append(
             f"The probabilities are scaled by a {run.calibration}; the calibration error above is "
             "that before."
@@ -94,6 +120,13 @@ def limits(run):
     if run.preprocessing.likelihood == "bernoulli":
         found.append("log_likelihood is a density of binary images; grey ones it only compares.")
     return found
+
+
+def blend_files(run):
+    """Names of the files that a blend lies in."""
+    if run.blend is None:
+        return []
+    return sorted(f"blend/{path.name}" for path in (run.folder / "blend").iterdir())
 
 
 def as_markdown(card, contract):
@@ -115,6 +148,9 @@ def as_markdown(card, contract):
             f"| {part} | {100 * m['error']:.2f} | {low:.2f} to {high:.2f} "
             f"| {m['calibration_error']:.3f} | {m['examples']} |"
         )
+    if card["blended"]:
+        lines += ["", "| member | weight | held-out error % | log-loss |"]
+        lines += ["| --- | ---: | ---: | ---: |", *map(_member_line, card["blended"])]
     lines += ["", "**Limits.**", "", *(f"- {limit}" for limit in card["limits"]), ""]
     lines += ["| signature | inputs | off the Keras model by |", "| --- | --- | ---: |"]
     for name, deviation in sorted(card["checked"]["deviations"].items()):
@@ -141,3 +177,11 @@ def as_markdown(card, contract):
         "The settings, and the hashes of the run's own files, are in card.json.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _member_line(member):
+    error, loss = "-", "-"
+    if member["error"] is not None:
+        error = f"{100 * member['error']:.1f} ± {100 * member['error_spread']:.1f}"
+        loss = f"{member['log_loss']:.3f} ± {member['log_loss_spread']:.3f}"
+    return f"| {member['name']} | {member['weight']:.2f} | {error} | {loss} |"

@@ -5,6 +5,7 @@ in float64: the weights of an RBF machine are large and of both signs, and float
 digits of their sum. `dtype` is for devices that have no float64.
 """
 
+import functools
 from itertools import combinations
 
 import numpy as np
@@ -102,20 +103,20 @@ def _self_training(classifier, dtype):
 
 
 def _naive_bayes(classifier, dtype):
-    """log p(k) - sum_f [log sigma_kf + ((x_f - mu_kf) / sigma_kf)^2 / 2], a class at a time.
+    """log p(k) - sum_f [log sigma_kf + z_kf^2 / 2] with z_kf = (x_f - mu_kf) / sigma_kf.
 
-    Multiplied out, it would be one matrix product, with few digits left where sigma is small.
+    Of a feature that hardly varies, sigma is tiny and z^2 is huge in all classes: what they have in
+    common, min_k z_kf^2, is taken off before the sum, or few digits would be left of the rest.
     """
     deviation = np.sqrt(classifier.var_.astype(np.float64))
     log_prior = np.log(classifier.class_prior_) - np.log(deviation).sum(axis=1)
     loc, scale = _variable(classifier.theta_, dtype), _variable(deviation, dtype)
 
     def scores(x):
-        found = [
-            log_prior[k] - tf.reduce_sum(tf.square((x - loc[k]) / scale[k]), axis=-1) / 2.0
-            for k in range(len(log_prior))
-        ]
-        return tf.stack(found, axis=-1)
+        squares = [tf.square((x - loc[k]) / scale[k]) for k in range(len(log_prior))]
+        common = functools.reduce(tf.minimum, squares)
+        sums = [tf.reduce_sum(square - common, axis=-1) for square in squares]
+        return tf.constant(log_prior, dtype) - tf.stack(sums, axis=-1) / 2.0
 
     return scores
 

@@ -14,6 +14,9 @@ an input) and no compiled loops.
 
 The probabilities are scaled by the run's temperature, if it has one, see `runs.calibration`.
 
+The answer of a choice (model = "auto") classifies; the other functions are those of the M2 that was
+trained beside it, if one was.
+
 M1 has no y: `decode` takes z, `generate` noise, and there are no analogies. M2 and the stack encode
 x as its most probable class; z is M2's z, the stack's z2. The noise of `generate` is [B, L], or for
 the stack [B, L + the size of z1]; that of `log_likelihood` [B, samples, M] with M = `noise_dim`.
@@ -31,6 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import tensorflow as tf
 
+from tfssl.export.blend_graphs import blend_graph
 from tfssl.export.classifier_graphs import classifier_graph
 from tfssl.models import objectives
 from tfssl.runs.provenance import m1_of
@@ -63,9 +67,9 @@ def functions(run, dtype=tf.float64):
       run: a `TrainedRun`.
       dtype: what M1's classifier computes in, see `classifier_graphs`.
     """
-    computations = _computations(run, dtype)
     found = {
         name: Function(name, getattr(computations, name), computations.inputs(name))
+        for computations in _computations(run, dtype)
         for name in computations.names
     }
     if run.preprocessing.levels is None:
@@ -85,9 +89,13 @@ def _twin(function, levels):
 
 
 def _computations(run, dtype):
+    """Those of the model, if there is one, with those of a blend laid over them."""
+    if run.blend is not None:
+        beside = [_BesideABlend(run)] if run.model is not None else []
+        return [_BlendComputations(run, dtype), *beside]
     if not run.model.has_classes:
-        return _M1Computations(run, dtype)
-    return _M2Computations(run) if m1_of(run.model) is None else _StackComputations(run)
+        return [_M1Computations(run, dtype)]
+    return [_M2Computations(run) if m1_of(run.model) is None else _StackComputations(run)]
 
 
 class _Computations:
@@ -103,16 +111,22 @@ class _Computations:
 
     def inputs(self, name):
         """{name: tf.TensorSpec} of the function's arguments."""
-        stored = tf.float64 if self.preprocessing.levels is None else tf.uint8
-        x = {"x": ([None, *self.preprocessing.shape], stored)}
+        x = {"x": self.stored}
+        if name in ("classify", "encode", "reconstruct", "analogies"):
+            return _specs(x)
         y = {"y": ([None], tf.int32)} if "analogies" in self.names else {}
         own = {
             "decode": y | {"z": ([None, self.model.style_dim], tf.float32)},
             "generate": y | {"noise": ([None, self.model.noise_dim], tf.float32)},
             "log_likelihood": x | {"noise": ([None, None, self.model.noise_dim], tf.float32)},
         }
-        specs = own.get(name, x)
-        return {key: tf.TensorSpec(shape, kind, key) for key, (shape, kind) in specs.items()}
+        return _specs(own[name])
+
+    @property
+    def stored(self):
+        """Shape and type of x as it is stored."""
+        kind = tf.float64 if self.preprocessing.levels is None else tf.uint8
+        return [None, *self.preprocessing.shape], kind
 
     def scores(self, x):
         """x [B, D] as the model sees it -> unnormalised log p(y|x), [B, K]."""
@@ -165,6 +179,17 @@ class _Computations:
         return stored if levels is None else tf.clip_by_value(stored / levels, 0.0, 1.0)
 
 
+class _BlendComputations(_Computations):
+    names = ("classify",)
+
+    def __init__(self, run, dtype):
+        super().__init__(run)
+        self.blend = blend_graph(run.blend, dtype)
+
+    def scores(self, x):
+        return self.blend(x)
+
+
 class _M1Computations(_Computations):
     names = ("classify", "encode", "decode", "generate", "reconstruct", "log_likelihood")
 
@@ -193,7 +218,7 @@ class _M1Computations(_Computations):
 
 
 class _M2Computations(_Computations):
-    names = (
+    names: tuple[str, ...] = (
         "classify",
         "encode",
         "decode",
@@ -238,6 +263,10 @@ class _M2Computations(_Computations):
         }
 
 
+class _BesideABlend(_M2Computations):
+    names = tuple(name for name in _M2Computations.names if name != "classify")
+
+
 class _StackComputations(_M2Computations):
     def style(self, x, label):
         m2 = self.model.m2
@@ -245,6 +274,10 @@ class _StackComputations(_M2Computations):
 
     def generate(self, y, noise):
         return {"x": self.pixels(self.model.generate_from(y, noise))}
+
+
+def _specs(inputs):
+    return {key: tf.TensorSpec(shape, kind, key) for key, (shape, kind) in inputs.items()}
 
 
 def _with_variables(preprocessing):

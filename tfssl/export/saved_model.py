@@ -3,6 +3,7 @@
 import keras
 import tensorflow as tf
 
+from tfssl.blends.blend import is_network
 from tfssl.errors import InputError
 from tfssl.export import contract
 from tfssl.export.card import write_card
@@ -41,7 +42,7 @@ def export(run_dir, folder, name=None, beside=None):
     promised = contract.make_contract(run, found, reference)
     with new_version(folder / name) as stage:
         try:
-            write_saved_model(stage.saved_model, run.model, found)
+            write_saved_model(stage.saved_model, networks_of(run), found)
             write_warmup(stage.saved_model, name, reference)
             comparisons = check_saved_model(stage.saved_model, reference)
         except tf.errors.OpError as error:  # a full disk, as TensorFlow says it
@@ -55,14 +56,25 @@ def export(run_dir, folder, name=None, beside=None):
     return stage.version, comparisons
 
 
-def write_saved_model(path, model, found):
-    """The functions found of a model as signatures; "classify" is the default one.
+def networks_of(run):
+    """The Keras models that a run's functions use."""
+    found = [] if run.model is None else [run.model]
+    if run.blend is None:
+        return found
+    members = [member.classifier for member in run.blend.members]
+    latents = [] if run.blend.views.m1 is None else [run.blend.views.m1]
+    return [*found, *latents, *(network for network in members if is_network(network))]
+
+
+def write_saved_model(path, networks, found):
+    """The functions found of a run, on these networks, as signatures; "classify" is the default.
 
     `keras.export.ExportArchive` registers the variables in a way that servers find;
     `tf.saved_model.save` of a module that holds a Keras model does not.
     """
     archive = keras.export.ExportArchive()
-    archive.track(model)
+    for network in networks:
+        archive.track(network)
     for function in found.values():  # the first becomes serving_default
         graph = tf.function(function.call, autograph=False)
         graph.get_concrete_function(**function.inputs)

@@ -5,9 +5,9 @@ from tfssl.settings import dump_settings, with_changes
 
 def run_model(settings, run_dir, record):
     """Train one model, or go on with its training, and give its result."""
+    from tfssl.choice.run import train
     from tfssl.runs.opened import experiment_of
     from tfssl.runs.provenance import m1_digest
-    from tfssl.training.run import train
 
     trained = train(settings, run_dir, resume=run_dir.exists())
     run = trained.folder.read_json("run.json")

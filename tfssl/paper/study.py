@@ -95,7 +95,7 @@ def _jobs(experiments, rivals, number, folder):
         method = method_name(settings)
         record = {"method": method, "split": number}
         run_dir = folder / "runs" / f"{_slug(method)}_{number}"
-        if settings.model != "m2":
+        if settings.model in ("m1", "m1m2"):
             # The M1 of an earlier job, where that is the same.
             shared = next((path for other, path in m1_runs if _same_m1(settings, other)), None)
             m1_runs.append((settings, run_dir))

@@ -60,6 +60,10 @@ class Subject:
 
     @property
     def model(self):
+        if self.run.model is None:
+            raise DoesNotFitError(
+                "it needs a generative model; train with --set auto.with_generative=true"
+            )
         return self.run.model
 
     @property
@@ -186,6 +190,8 @@ def latent_map(subject, folder):
 def learning_curves(subject, folder):
     history = subject.run.folder.read_json("history.json")
     if not history:
+        if subject.run.blend is not None:
+            raise DoesNotFitError("no generative model was trained beside the answer")
         raise DoesNotFitError("the run took its M1 from another one and trained no network")
     drawing.write_figure(folder / "learning_curves.png", drawing.curves(history))
     return ["learning_curves.png"]

@@ -16,18 +16,39 @@ def _axes(xlabel, ylabel):
     return figure, axes
 
 
+def choice_diagram(rows):
+    """Bars of error with standard errors, the best candidate on top; dark ones are in the answer.
+
+    Args:
+      rows: of `choice.words.rows`, with an error each.
+    """
+    figure, axes = _axes("error on held-out labels, %", "")
+    figure.set_size_inches(SIZE[0] * 1.4, 0.8 + 0.32 * len(rows))
+    errors, spreads = ([100 * row[key] for row in rows] for key in ("error", "error_spread"))
+    colours = [AFTER if row["weight"] else BEFORE for row in rows]
+    axes.barh(range(len(rows)), errors, xerr=spreads, color=colours, height=0.6, capsize=3)
+    weights = [f"  {row['weight']:.2f}" if row["weight"] else "" for row in rows]
+    axes.set_yticks(
+        range(len(rows)), [f"{r['name']}{w}" for r, w in zip(rows, weights, strict=True)]
+    )
+    axes.invert_yaxis()
+    axes.set_xlim(0, None)
+    return figure
+
+
 def reliability_diagram(before, after=None):
     """Accuracy by confidence; on the diagonal the probabilities mean what they say.
 
     Args:
-      before: `metrics.Reliability` of the classifier's own probabilities.
+      before: `metrics.Reliability` of the classifier's own probabilities, or None.
       after: that of the calibrated ones, or None.
     """
     figure, axes = _axes("confidence, %", "accuracy, %")
     axes.plot([0, 100], [0, 100], color="black", linewidth=0.8, linestyle=":")
-    curves = [(before, "uncalibrated", BEFORE, "--")]
-    curves += [] if after is None else [(after, "calibrated", AFTER, "-")]
+    curves = [(before, "uncalibrated", BEFORE, "--"), (after, "calibrated", AFTER, "-")]
     for curve, label, colour, line in curves:
+        if curve is None:
+            continue
         full = curve.points > 0
         x, y, points = 100 * curve.confidence[full], 100 * curve.accuracy[full], curve.points[full]
         axes.plot(x, y, line, color=colour, label=label, linewidth=1.5)

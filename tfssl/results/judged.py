@@ -20,10 +20,11 @@ class Judged:
       part: whose points these are: "test", or if there are none "validation" or "unlabelled".
       x: [N, ...] stored inputs.
       label: [N] integers, None for unlabelled points.
-      raw: [N, K], the classifier's own probabilities.
+      raw: [N, K], the classifier's own probabilities; None of a choice, which has no others than
+        calibrated ones.
       probabilities: [N, K], calibrated if there is a calibration.
       scored: [S] row numbers of the points with a log-likelihood.
-      log_likelihood: [S], nats of what the model sees.
+      log_likelihood: [S], nats of what the model sees; None without a generative model.
       training_log_likelihood: of as many training points, for comparison.
       num_samples: of the importance sampling.
     """
@@ -33,11 +34,11 @@ class Judged:
     part: str
     x: np.ndarray
     label: np.ndarray | None
-    raw: np.ndarray
+    raw: np.ndarray | None
     probabilities: np.ndarray
     scored: np.ndarray
-    log_likelihood: np.ndarray
-    training_log_likelihood: np.ndarray
+    log_likelihood: np.ndarray | None
+    training_log_likelihood: np.ndarray | None
     num_samples: int
 
     @classmethod
@@ -55,9 +56,11 @@ class Judged:
             (candidate for candidate in _parts(parts) if len(candidate[1])),
             ("labelled", parts.x_labelled, parts.label),
         )
-        raw = run.probabilities(x)
+        probabilities = run.calibrated_probabilities(x)
 
         def score(inputs):
+            if run.model is None:
+                return None
             seen = run.preprocessing(inputs).numpy()
             return importance.log_likelihood(run.model, seen, num_samples, progress=progress)
 
@@ -70,8 +73,8 @@ class Judged:
             part=part,
             x=x,
             label=label,
-            raw=raw,
-            probabilities=raw if calibration is None else calibration(raw),
+            raw=None if run.blend is not None else run.probabilities(x),
+            probabilities=probabilities,
             scored=scored,
             log_likelihood=score(x[scored]),
             training_log_likelihood=score(parts.x_train[training]),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tfssl.pictures import of_run
-from tfssl.results import breakdown, diagrams, page
+from tfssl.results import breakdown, chosen, diagrams, page
 from tfssl.runs.metrics import classification_metrics, entropy, reliability
 from tfssl.settings import dump_settings
 from tfssl.settings.kinds import method_name
@@ -34,6 +34,7 @@ def render(judged):
     drawn = pictures(of_run.Subject.of(judged.opened))
     sections = [
         ("error", "Error", error_section(judged)),
+        *chosen.sections(judged.opened.run),
         ("calibration", "Calibration", calibration_section(judged)),
         ("abstaining", "Abstaining", abstaining_section(judged)),
         ("curves", "Learning curves", drawn["learning_curves"]),
@@ -55,11 +56,15 @@ def summary(judged):
     )
     if not judged.has_unseen_labels:
         return page.paragraph(trained)
-    before, after = (metrics_of(judged, p) for p in (judged.raw, judged.probabilities))
+    after = metrics_of(judged, judged.probabilities)
     error, low, high = (percent(after[key]) for key in ("error", "error_low", "error_high"))
-    calibrated = judged.calibration is not None
-    ece = f"{before['calibration_error']:.3f} before" if calibrated else "not calibrated"
-    loss = f"{before['log_loss']:.3f} before, nats" if calibrated else "nats, not calibrated"
+    ece, loss = "not calibrated", "nats, not calibrated"
+    if judged.calibration is not None:
+        before = metrics_of(judged, judged.raw)
+        ece = f"{before['calibration_error']:.3f} before"
+        loss = f"{before['log_loss']:.3f} before, nats"
+    elif run.is_calibrated:
+        ece, loss = "calibrated by held-out labels", "nats"
     cards = [
         (f"{judged.part} error", error, f"95% interval {low} to {high}"),
         (f"{judged.part} points", str(after["examples"]), f"{len(run.class_names)} classes"),
@@ -109,8 +114,13 @@ def error_section(judged):
 
 
 def calibration_section(judged):
-    calibration = judged.calibration
-    if calibration is None:
+    calibration, run = judged.calibration, judged.opened.run
+    if run.blend is not None:
+        how = page.paragraph(
+            f"The probabilities are calibrated by the {run.choice['labels']} labels, each held out "
+            "in turn."
+        )
+    elif calibration is None:
         how = page.note(
             page.markup(
                 "Not calibrated: $reason. Fit a temperature with <code>tfssl calibrate</code>, and "
@@ -124,10 +134,10 @@ def calibration_section(judged):
         )
     if not judged.has_unseen_labels:
         return how
-    after = None if calibration is None else judged.probabilities
+    after = judged.probabilities if run.is_calibrated else None
     curves = [None if p is None else reliability(p, judged.label) for p in (judged.raw, after)]
-    columns = [("uncalibrated", judged.raw)]
-    columns += [] if after is None else [("calibrated", after)]
+    named = (("uncalibrated", judged.raw), ("calibrated", after))
+    columns = [(name, p) for name, p in named if p is not None]
     metrics = [metrics_of(judged, p) for _, p in columns]
     table = page.table(
         ("", *(name for name, _ in columns)),
@@ -210,6 +220,13 @@ def uncertain_section(judged):
 
 
 def unlikely_section(judged):
+    if judged.log_likelihood is None:
+        return page.note(
+            page.markup(
+                "There is no log p(x): it needs a generative model. Train with "
+                "<code>--set auto.with_generative=true</code> to have one beside the answer."
+            )
+        )
     order = np.argsort(judged.log_likelihood, kind="stable")[:MAX_EXAMPLES]
     remarks = [f"{judged.log_likelihood[i]:.1f} nats" for i in order]
     scores = {

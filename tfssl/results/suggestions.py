@@ -89,15 +89,6 @@ def bandwidth(features):
     return float(np.median(np.partition(distances, neighbour, axis=1)[:, neighbour])) or 1.0
 
 
-def class_features(run, x, batch_size=1000):
-    """What points are compared by, [N, F]: M1's latents, or what M2 sees, for stored inputs x."""
-    batches = [
-        run.model.class_features(run.preprocessing(x[first : first + batch_size])).numpy()
-        for first in range(0, len(x), batch_size)
-    ]
-    return np.concatenate(batches)
-
-
 def suggest(opened, count):
     """The points of a run to label next, a dictionary each: rank, row, file if it has one, ...
 
@@ -116,9 +107,9 @@ def suggest(opened, count):
     probabilities = run.calibrated_probabilities(parts.x_unlabelled)
     uncertainty = entropy(probabilities)
     chosen, gains = choose(
-        class_features(run, parts.x_unlabelled),
+        run.class_features(parts.x_unlabelled),
         uncertainty,
-        class_features(run, parts.x_labelled),
+        run.class_features(parts.x_labelled),
         count,
         run.settings.seed,
     )

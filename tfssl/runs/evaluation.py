@@ -93,7 +93,22 @@ def estimate_likelihood(experiment, model, part, num_points, num_samples, seed=0
 
 def evaluate_experiment(experiment, model, classifier):
     """Validation and test metrics of a trained model, as nested dictionaries."""
-    parts, preprocessing = experiment.split, experiment.preprocessing
+
+    def predict(x):
+        return class_probabilities(model, classifier, experiment.preprocessing, x)
+
+    return evaluate(experiment, predict, model)
+
+
+def evaluate(experiment, predict, model=None):
+    """Validation and test metrics of any classifier, as nested dictionaries.
+
+    Args:
+      experiment: an `Experiment`.
+      predict: stored inputs [N, ...] -> [N, K] probabilities.
+      model: M1, M2 or StackedM1M2, whose bounds are among the metrics; or None.
+    """
+    parts, num_classes = experiment.split, experiment.source.num_classes
     metrics = {
         "labels": {
             "training": len(parts.label),
@@ -107,10 +122,10 @@ def evaluate_experiment(experiment, model, classifier):
     for name, (x, label) in sets.items():
         if not len(x):
             continue
-        probabilities = class_probabilities(model, classifier, preprocessing, x)
-        metrics[name] = classification_metrics(probabilities, label)
-        num_classes = experiment.source.num_classes
-        metrics[name]["bounds"] = bounds(model, preprocessing, x, label, num_classes)
+        metrics[name] = classification_metrics(predict(x), label)
+        if model is not None:
+            terms = bounds(model, experiment.preprocessing, x, label, num_classes)
+            metrics[name]["bounds"] = terms
     return metrics
 
 

@@ -9,6 +9,10 @@
   examples.npz        a few training inputs as they are stored, to check an export on
   model.keras         the trained model (m1, m2 or the stack)
   classifier.skops    the classifier on M1's features (model = "m1")
+  blend/              the answer of model = "auto", see `tfssl.blends.files`; model.keras is then
+                      the M2 beside it, if there is one
+  choice.json         what it rests on: a row for each candidate, in words, shares of the classes
+  evidence/           out-of-fold probabilities of each candidate, to resume from
   history.json        every epoch's losses, by stage
   metrics.json        validation and test error, bounds
   likelihood.json     the latest estimate of log p(x), if there is one

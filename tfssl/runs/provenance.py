@@ -25,7 +25,9 @@ def git_revision():
 
 
 def m1_of(model):
-    """The M1 that a model is or rests on, or None."""
+    """The M1 that a model is or rests on, or None; no model has none."""
+    if model is None:
+        return None
     return getattr(model, "m1", None) if model.has_classes else model
 
 

@@ -71,6 +71,17 @@ class FitSettings(Section):
     """Epochs between two evaluations on the validation set."""
 
 
+class AutoSettings(Section):
+    """The choice among classifiers (model = "auto")."""
+
+    budget: Annotated[float, Field(gt=0, strict=False)] = 90.0
+    """About how many seconds to compare for on two cores; counted from the sizes of the data and
+    not measured, so that the same data and seed give the same answer."""
+    with_generative: bool = False
+    """Whether an M2 is trained beside the answer, as [m2] says: for log-likelihoods, pictures and
+    what else a generative model is needed for."""
+
+
 class M1Settings(FitSettings):
     """M1, the variational auto-encoder, and what its features feed."""
 
@@ -144,6 +155,7 @@ class Settings(Section):
     checkpoint_seconds: Annotated[float, Field(ge=0, strict=False)] = 30.0
     """Least time between two checkpoints, which are written at the end of an epoch."""
     data: DataSettings = DataSettings()
+    auto: AutoSettings = AutoSettings()
     m1: M1Settings = M1Settings()
     m2: M2Settings = M2Settings()
     device: DeviceSettings = DeviceSettings()
@@ -155,6 +167,14 @@ class Settings(Section):
                 'data.whitening needs likelihood = "gaussian" or "isotropic", but it is '
                 f'"{self.likelihood}"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _the_choice_has_no_use_for_some(self):
+        if self.model == "auto":
+            unused = {"data.max_shift": self.data.max_shift > 0, "m1.run": self.m1.run is not None}
+            for name in (name for name, given in unused.items() if given):
+                raise ValueError(f'{name} needs a model by name, but model = "auto"')
         return self
 
     @model_validator(mode="after")

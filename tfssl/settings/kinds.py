@@ -5,9 +5,11 @@ A new kind begins here; docs/architecture.md says where it goes on.
 
 from typing import Literal
 
-Model = Literal["m1", "m2", "m1m2"]
-MODELS = {"m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
+# "auto" is no model but the choice among classifiers that held-out labels speak for.
+Model = Literal["auto", "m1", "m2", "m1m2"]
+MODELS = {"auto": "chosen", "m1": "M1", "m2": "M2", "m1m2": "M1+M2"}
 DESCRIPTIONS = {
+    "auto": "The mean of classifiers that were chosen by held-out labels",
     "m1": "M1: a variational auto-encoder, and a classifier on its latents ({classifier})",
     "m2": "M2: a variational auto-encoder with the class as a latent variable",
     "m1m2": "M1+M2: M2 on the latents of a frozen M1",

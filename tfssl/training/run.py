@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from tfssl.classifiers.files import save_classifier
 from tfssl.data.experiment import Experiment
-from tfssl.errors import InputError
+from tfssl.errors import InputError, expect
 from tfssl.runs import calibration
 from tfssl.runs.evaluation import evaluate_experiment, evaluate_selected
 from tfssl.runs.folder import RunFolder
@@ -21,7 +21,7 @@ from tfssl.training.strategy import check_batch_sizes, make_strategy
 from tfssl.training.tensorboard import write_latents
 
 
-def train(settings, run_dir, resume=False, source=None, draw=None):
+def train(settings, run_dir, resume=False, source=None, draw=None, fill=None):
     """Run one experiment and return its `TrainedRun`.
 
     Args:
@@ -31,7 +31,14 @@ def train(settings, run_dir, resume=False, source=None, draw=None):
       source: a `Source` to use instead of the one the settings name.
       draw: what to draw for TensorBoard while it trains, as `Place` has it: `training_pictures` of
         `tfssl.pictures.of_model`, or nothing.
+      fill: what fits the experiment and fills the run folder, as `fill_with_model` does and by
+        default; `tfssl.choice.run` has that of model = "auto".
     """
+    expect(
+        fill is not None or settings.model != "auto",
+        'training must be told how to choose for model = "auto"',
+        hint="Use tfssl.train, which is tfssl.choice.run.train.",
+    )
     preprocessing, schema, m1_run = None, None, None
     if resume:
         folder = RunFolder.open(run_dir)
@@ -57,12 +64,12 @@ def train(settings, run_dir, resume=False, source=None, draw=None):
         if not folder.is_finished:  # by another process, since this one looked
             device, seconds = settings.device, settings.checkpoint_seconds
             place = Place(strategy, device.jit_compile, folder, seconds, draw)
-            _run(experiment, place, m1)
+            _run(experiment, place, m1, fill or fill_with_model)
     return TrainedRun(folder.path)
 
 
-def _run(experiment, place, m1):
-    """Train an `Experiment`, evaluate it and fill the `RunFolder` of its `Place`."""
+def _run(experiment, place, m1, fill):
+    """Fill the `RunFolder` of a `Place` with an experiment, what is trained of it last."""
     folder = place.folder
     folder.save_split(experiment.split)
     folder.save_arrays(
@@ -74,7 +81,15 @@ def _run(experiment, place, m1):
     if experiment.source.schema is not None:
         write_json(folder / "schema.json", experiment.source.schema)
     with refusals(folder.path):
-        trained = fit_experiment(experiment, place, m1)
+        model, seconds = fill(experiment, place, m1)
+    # The last file: a run without it goes on from its checkpoints and writes the others again.
+    folder.write_status("finished", experiment.settings.seed, seconds, model)
+
+
+def fill_with_model(experiment, place, m1):
+    """Train an `Experiment`, evaluate it and write what it gave: the model, {stage: seconds}."""
+    folder = place.folder
+    trained = fit_experiment(experiment, place, m1)
     model, classifier = trained.model, trained.classifier
     folder.save_model("model.keras", model)
     if classifier is not None:
@@ -88,9 +103,7 @@ def _run(experiment, place, m1):
     write_json(folder / "metrics.json", metrics)
     if calibration.obstacle(experiment, model) is None:
         calibration.calibrate(experiment, model, classifier, refitting).save(folder)
-    # The last file: a run without it goes on from its checkpoints and writes the others again.
-    seconds = {name: f.seconds for name, f in trained.fitted.items()}
-    folder.write_status("finished", experiment.settings.seed, seconds, model)
+    return model, {name: f.seconds for name, f in trained.fitted.items()}
 
 
 def examples(x):
