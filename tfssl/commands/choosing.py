@@ -27,7 +27,8 @@ def shown_choice():
         done = bar.tasks[0].completed
         text = f"about {seconds:.0f} s left"
         bar.update(task, description=name, total=done + left, left=text)
-        bar.start()
+        if console.is_terminal:
+            bar.start()
 
     def found(evidence):
         # Not shown in between: what is trained then may have a bar of its own.

@@ -30,9 +30,9 @@ def print_choice(choice):
     from rich.table import Table  # heavy
 
     table = Table()
-    table.add_column("candidate", no_wrap=True)
-    for name in ("error %", "log-loss", "seconds", "weight", "note"):
-        table.add_column(name)
+    for name in ("candidate", "error %", "log-loss", "seconds", "weight"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("note")
     for row in choice["rows"]:
         error, loss = "", ""
         if row["error"] is not None:
