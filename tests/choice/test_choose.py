@@ -112,7 +112,8 @@ def test_what_is_stored_is_not_reckoned_again(pool, monkeypatch):
     monkeypatch.setattr(module, "out_of_fold", keeping)
     first = choose(pool)
     monkeypatch.setattr(module, "out_of_fold", None)
-    again = choose(pool, watch=Watch(stored=kept.get))
+    again = choose(pool, watch=Watch(stored=lambda name: (kept[name], 1.5)))
+    assert {evidence.seconds for evidence in again.evidence} == {1.5}
     np.testing.assert_array_equal(again.probabilities, first.probabilities)
 
 

@@ -57,7 +57,8 @@ class Graph:
 
 def neighbour_graph(x: Array, k: int = 10, metric: str = "euclidean") -> Graph:
     """The `Graph` of points x [N, F]; k is less where there are fewer points."""
-    points = _on_sphere(x, metric)
+    # Half the memory and time of float64, and enough to tell neighbours from others.
+    points = _on_sphere(x, metric, np.float32)
     k = min(k, len(points) - 1)
     distances, neighbours = nearest(points, points, k + 1)
     # A point is its own nearest neighbour, but for points that coincide.
@@ -147,16 +148,17 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities [n, n_classes]."""
         check_is_fitted(self)
-        x = _on_sphere(validate_data(self, X, dtype=np.float64, reset=False), self.metric)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        x = _on_sphere(X, self.metric, np.float64)
         parts = [self._mean_near(x[first : first + ROWS]) for first in range(0, len(x), ROWS)]
         return _as_probabilities(np.concatenate(parts))
 
     def _mean_near(self, x: Array) -> Array:
         """The mean of the points near x [n, F], [n, n_classes].
 
-        `export.classifier_graphs` has it again as a graph.
+        `export.classifier_graphs` has it again as a graph; in float64, or they could not agree.
         """
-        squares = squared_distances(x, self.points_)
+        squares = squared_distances(x, self.points_.astype(np.float64))
         k = min(self.n_neighbors, len(self.points_))
         farthest = np.partition(squares, k - 1, axis=1)[:, k - 1 : k]
         own = np.einsum("nf,nf->n", x, x)[:, None]
@@ -181,7 +183,6 @@ def _as_probabilities(shares: Array) -> Array:
     return shares / shares.sum(axis=1, keepdims=True)
 
 
-def _on_sphere(x: Array, metric: str) -> Array:
-    # Half the memory and time of float64, and enough to tell neighbours from others.
-    x = np.asarray(x, np.float32)
+def _on_sphere(x: Array, metric: str, dtype: Any) -> Array:
+    x = np.asarray(x, dtype)
     return normalize(x) if metric == "cosine" else x

@@ -128,7 +128,8 @@ def _forest(classifier, dtype):
 
 def _spreading(classifier, dtype):
     """The mean of the points near x, weighed by exp(-|x - p|^2 / (r r_p))."""
-    points, k = classifier.points_, min(classifier.n_neighbors, len(classifier.points_))
+    points, k = classifier.points_.astype(np.float64), classifier.n_neighbors
+    k = min(k, len(points))
     centres, squares = _variable(points.T, dtype), _variable((points**2).sum(axis=1), dtype)
     reach, shares = _variable(classifier.reach_, dtype), _variable(classifier.shares_, dtype)
     least, by_angle = float(classifier.reach_.min()), classifier.metric == "cosine"
