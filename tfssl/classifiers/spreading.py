@@ -148,8 +148,8 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: npt.ArrayLike) -> Array:
         """Probabilities [n, n_classes]."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        x = _on_sphere(X, self.metric, np.float64)
+        given: Any = validate_data(self, X, dtype=np.float64, reset=False)
+        x = _on_sphere(given, self.metric, np.float64)
         parts = [self._mean_near(x[first : first + ROWS]) for first in range(0, len(x), ROWS)]
         return _as_probabilities(np.concatenate(parts))
 
