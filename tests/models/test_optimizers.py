@@ -23,7 +23,10 @@ def trained(make, gradients, **options):
     return [v.numpy() for v in (variable, *optimizer.variables)]
 
 
-@pytest.mark.parametrize("averaging", [{}, {"use_ema": True, "ema_momentum": 0.5}])
+@pytest.mark.parametrize(
+    "averaging",
+    [{}, {"use_ema": True, "ema_momentum": 0.5}, {"global_clipnorm": 2.0}, {"clipnorm": 2.0}],
+)
 @pytest.mark.parametrize("rate", [0.1, HoldThenDecay(0.1, 10, 0.5)])
 def test_fused_adam_equals_keras_adam(rate, averaging, rng):
     gradients = [tf.constant(g, tf.float32) for g in rng.normal(size=(10, 3, 4))]
@@ -43,6 +46,19 @@ def test_fused_adam_takes_the_sparse_gradient_of_a_gather():
         trained(FusedAdam, [rows] * 3), trained(FusedAdam, [dense] * 3), strict=True
     ):
         np.testing.assert_array_equal(sparse, full)
+
+
+def test_the_norm_that_is_clipped_is_that_of_all_gradients_with_repeated_rows_added():
+    variables = [keras.Variable(np.zeros(shape, np.float32)) for shape in ((3, 4), (2,))]
+    optimizer = FusedAdam(0.1, beta_1=0.0, global_clipnorm=1.0)
+    optimizer.build(variables)
+    rows = tf.IndexedSlices(tf.ones([3, 4]), tf.constant([2, 2, 0]), tf.constant([3, 4]))
+    optimizer.apply_gradients(zip([rows, tf.constant([3.0, 4.0])], variables, strict=True))
+    norm = np.sqrt(4 * 2.0**2 + 4 * 1.0**2 + 3.0**2 + 4.0**2)
+    # With beta_1 = 0 the momentum is the gradient.
+    found = [m.numpy() for m in optimizer._momentums]
+    np.testing.assert_allclose(found[0], np.outer([1, 0, 2], np.ones(4)) / norm, rtol=1e-5)
+    np.testing.assert_allclose(found[1], np.array([3, 4]) / norm, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

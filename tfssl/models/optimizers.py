@@ -9,7 +9,21 @@ class FusedAdam(keras.optimizers.Adam):
     """`keras.optimizers.Adam`, each variable updated in one pass over memory instead of a dozen.
 
     The numbers are those of Keras' Adam up to rounding. Sparse gradients are made dense.
+    `global_clipnorm` is one of the gradient of the whole batch, however many devices share it.
     """
+
+    def _clip_gradients(self, grads):
+        return grads if self.global_clipnorm else super()._clip_gradients(grads)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        summed = super()._all_reduce_sum_gradients(grads_and_vars)
+        if not self.global_clipnorm:
+            return summed
+        gradients, variables = zip(*summed, strict=True)
+        # Dense: of a sparse one, rows that come twice would count apart.
+        dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        clipped, _ = tf.clip_by_global_norm(dense, self.global_clipnorm)
+        return list(zip(clipped, variables, strict=True))
 
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)

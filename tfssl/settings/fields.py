@@ -67,6 +67,9 @@ class FitSettings(Section):
     """The share of training after which the rate decays."""
     averaging: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.02
     """The kept weights are a moving average over this share of training; 0 keeps the last ones."""
+    clip_norm: Annotated[float, Field(gt=0, strict=False)] | None = None
+    """A gradient of a larger norm is scaled down to this, so that no single batch can throw
+    training off; none is if not given."""
     evaluate_every: Positive = 10
     """Epochs between two evaluations on the validation set."""
 

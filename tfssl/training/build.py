@@ -218,6 +218,7 @@ def _warm_start(name, stage, labelled_batches, settings):
         epochs=1,
         learning_rate=settings.learning_rate,
         chance=stage.chance,
+        clip_norm=settings.clip_norm,
     )
 
 
@@ -228,6 +229,7 @@ def _schedule(settings, steps):
         "epochs": settings.epochs,
         "learning_rate": HoldThenDecay(settings.learning_rate, all_steps, settings.decay_start),
         "averaging_steps": settings.averaging * all_steps,
+        "clip_norm": settings.clip_norm,
         "evaluate_every": settings.evaluate_every,
     }
 

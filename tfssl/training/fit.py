@@ -115,6 +115,7 @@ def compile_network(stage, place):
             stage.learning_rate,
             use_ema=stage.averaging_steps > 0,
             ema_momentum=1.0 - 1.0 / max(2.0, stage.averaging_steps),
+            global_clipnorm=stage.clip_norm,
         )
         stage.network.compile(
             optimizer=optimizer,

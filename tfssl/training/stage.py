@@ -29,6 +29,7 @@ class Stage:
       chance: what the network would lose if it had learned nothing, in nats.
       passes: how many an epoch makes over the data.
       averaging_steps: how many steps the moving average of the weights reaches back; 0 for none.
+      clip_norm: the largest norm of a gradient that the optimizer takes as it is; None for any.
       validation: a dataset to evaluate on, or None.
       evaluate_every: epochs between two evaluations.
       compile_options: what the network's `compile` takes besides.
@@ -47,6 +48,7 @@ class Stage:
     chance: float
     passes: int = 1
     averaging_steps: float = 0.0
+    clip_norm: float | None = None
     validation: tf.data.Dataset | None = None
     evaluate_every: int = 1
     compile_options: dict[str, Any] = field(default_factory=dict)
