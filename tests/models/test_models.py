@@ -347,6 +347,30 @@ def test_the_bound_of_many_batches_is_as_sure_as_their_number(rng):
     assert deviations[1] < 0.5 * deviations[0]
 
 
+def test_the_classifier_can_learn_alone(rng):
+    """By -log q(y|x): one step of plain gradient descent, put together by hand."""
+    m2, batch = make_m2(), {"labelled": make_batch(rng)["labelled"]}
+    x, y = batch["labelled"]
+    parts = (m2.classifier, m2.label_layer)
+    own = [variable for part in parts for variable in part.trainable_variables]
+    with tf.GradientTape() as tape:
+        log_q = tf.nn.log_softmax(m2.label_logits(x))
+        squares = tf.add_n([tf.reduce_sum(w**2) for w in own])
+        loss = -tf.reduce_mean(tf.reduce_sum(y * log_q, axis=1)) + squares / 2 / 100
+    gradients = tape.gradient(loss, own)
+    expected = [w.numpy() - 0.1 * g for w, g in zip(own, gradients, strict=True)]
+    others = [w for w in m2.trainable_variables if not any(w is v for v in own)]
+    before = [w.numpy() for w in others]
+    m2.compile(keras.optimizers.SGD(0.1), jit_compile=False, only="classifier")
+    dataset = tf.data.Dataset.from_tensors(batch)
+    history = m2.fit(dataset, verbose=0, shuffle=False).history
+    np.testing.assert_allclose(history["loss"], [loss], rtol=1e-5)
+    for weight, want in zip(own, expected, strict=True):
+        np.testing.assert_allclose(weight, want, rtol=1e-4, atol=1e-6)
+    for weight, want in zip(others, before, strict=True):
+        np.testing.assert_array_equal(weight, want)
+
+
 def test_labels_alone_train_m2(rng):
     m2 = make_m2(num_unlabelled=0)
     batch = {"labelled": make_batch(rng)["labelled"]}

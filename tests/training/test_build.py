@@ -39,6 +39,10 @@ def test_the_warm_start_is_on_labels_alone_and_as_long_as_it_is_set(m2):
     assert set(next(iter(m2.warm_start.batches(0)))) == {"labelled"}
     assert (m2.warm_start.steps, m2.warm_start.steps_per_call, m2.warm_start.epochs) == (200, 50, 1)
     assert m2.warm_start.network is m2.network
+    assert m2.warm_start.compile_options == {}
+    classifier = experiment("model=m2", "m2.warm_start=classifier")
+    warm = build.m2_stage(classifier, make_strategy("default")).warm_start
+    assert warm.compile_options == {"only": "classifier"}
     without = build.m2_stage(
         experiment("model=m2", "m2.supervised_steps=0"), make_strategy("default")
     )

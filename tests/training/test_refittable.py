@@ -64,7 +64,10 @@ def test_fits_are_as_if_new_and_traced_once(experiment, monkeypatch):
     assert int(network.optimizer.iterations) == refittable.steps
 
 
-def test_a_fit_gives_what_the_stage_alone_gives(experiment):
+@pytest.mark.parametrize("warm_start", ["bound", "classifier"])
+def test_a_fit_gives_what_the_stage_alone_gives(experiment, warm_start):
+    settings = load_settings(None, [*SMALL, f"m2.warm_start={warm_start}"])
+    experiment = replace(experiment, settings=settings)
     alone = build.m2_stage(experiment, STRATEGY)
     fit(alone, PLACE)
     refitted = Refittable(build.m2_stage(experiment, STRATEGY), PLACE).fit()

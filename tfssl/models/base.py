@@ -62,6 +62,7 @@ class GenerativeModel(keras.Model):
     loss_names: tuple[str, ...] = ("loss",)
     # Of a model that is evaluated without having been compiled.
     _stage = ""
+    _only = None
     # Whether there is a q(y|x), and so p(x|y,...): M1 has none.
     has_classes = True
     # Those that contain -log p(x), so that a change of the units of x adds to them.
@@ -88,20 +89,22 @@ class GenerativeModel(keras.Model):
         """What points are compared by where their classes count, [batch, F]: their latents."""
         return self.latents(x)
 
-    def compile(self, *args, stage="", kl_warmup_steps=0, **kwargs):
+    def compile(self, *args, stage="", kl_warmup_steps=0, only=None, **kwargs):
         """As Keras', and what `begin` takes."""
         super().compile(*args, **kwargs)
-        self.begin(stage, kl_warmup_steps)
+        self.begin(stage, kl_warmup_steps, only)
 
-    def begin(self, stage="", kl_warmup_steps=0):
+    def begin(self, stage="", kl_warmup_steps=0, only=None):
         """Set what belongs to a training and not to the model, before its first step is traced.
 
         Args:
           stage: the training's name: each has noise of its own.
           kl_warmup_steps: steps in which the weight of M1's KL rises to 1.
+          only: "classifier" if it is M2's q(y|x) alone that learns, or None.
         """
         self._stage = stage
         self.kl_warmup_steps = kl_warmup_steps
+        self._only = only
 
     def _track_losses(self):
         """Follow the loss terms; called at the end of a subclass's `__init__`."""
@@ -138,12 +141,21 @@ class GenerativeModel(keras.Model):
             # The optimizer adds the replicas' gradients up; the loss is their mean.
             replicas = tf.distribute.get_strategy().num_replicas_in_sync
             scaled_loss = self.optimizer.scale_loss(losses["loss"] / replicas)
-        gradients = tape.gradient(scaled_loss, self.trainable_variables)
+        gradients = tape.gradient(scaled_loss, self.trained)
         means = self._follow(losses, batch)
         # The weights stay as they were before a step that fails.
         with tf.control_dependencies([self._expect_finite(means, gradients)]):
-            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            self.optimizer.apply_gradients(zip(gradients, self.trained, strict=True))
+            self.after_step(losses)
         return means
+
+    @property
+    def trained(self):
+        """The variables that this training changes by their gradients."""
+        return self.trainable_variables
+
+    def after_step(self, losses):
+        """Change what has no gradient, by what `batch_losses` gave; nothing here."""
 
     def test_step(self, batch):
         # Keras sets the count back to 0 before it evaluates.

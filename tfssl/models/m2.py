@@ -24,6 +24,9 @@ from tfssl.models.posteriors import make_posterior
 
 tfd = tfp.distributions
 
+# What a training may be restricted to.
+CLASSIFIER = "classifier"
+
 
 @keras.saving.register_keras_serializable("tfssl")
 class M2(GenerativeModel):
@@ -187,16 +190,17 @@ class M2(GenerativeModel):
           unlabelled: (x, epsilon) of the unlabelled examples, or None to do without.
           training: whether `enumeration` may take a short cut.
         """
-        losses = self.labelled_losses(labelled, tf.cast(y, tf.float32), classified)
+        y = tf.cast(y, tf.float32)
+        if self._only == CLASSIFIER:
+            return self.classifier_losses(classified, y)
+        losses = self.labelled_losses(labelled, y, classified)
         generative_loss = losses["labelled_loss"]
         if unlabelled is not None and self.share < 1.0:
             losses |= self.unlabelled_losses(unlabelled, training)
             generative_loss = objectives.generative_loss(
                 losses["labelled_loss"], losses["unlabelled_loss"], self.share
             )
-        losses["weight_prior"] = objectives.weight_prior_loss(
-            self.trainable_variables, self.num_labelled + self.num_unlabelled
-        )
+        losses["weight_prior"] = self.weight_prior_loss()
         losses["loss"] = objectives.loss(
             generative_loss,
             losses["classification_loss"],
@@ -216,14 +220,40 @@ class M2(GenerativeModel):
         """What labelled examples add: L(x, y) and its parts, and -log q(y|x)."""
         x, epsilon = drawn
         labelled_loss, log_p_x, kl_z = self.loss_terms(x, y, epsilon)
-        logits = self.label_logits(classified)
         return {
             "labelled_loss": mean(labelled_loss),
-            "classification_loss": mean(objectives.classification_loss(logits, y)),
             "reconstruction": mean(-log_p_x),
             "kl_z": mean(kl_z),
+            **self.classification_losses(classified, y),
+        }
+
+    def classification_losses(self, x, y):
+        """-log q(y|x), and how often its likeliest class is wrong."""
+        logits = self.label_logits(x)
+        return {
+            "classification_loss": mean(objectives.classification_loss(logits, y)),
             "error": mean(tf.cast(tf.argmax(logits, -1) != tf.argmax(y, -1), tf.float32)),
         }
+
+    def classifier_losses(self, x, y):
+        """What q(y|x) learns from labels if it learns alone: -log q(y|x), and its weights' prior.
+
+        A decoder that has seen a few labelled rows and nothing else finds most others impossible.
+        """
+        losses = {**self.classification_losses(x, y), "weight_prior": self.weight_prior_loss()}
+        losses["loss"] = losses["classification_loss"] + losses["weight_prior"]
+        return losses
+
+    def weight_prior_loss(self):
+        """-log p(w) / N of the weights that are trained."""
+        return objectives.weight_prior_loss(self.trained, self.num_labelled + self.num_unlabelled)
+
+    @property
+    def trained(self):
+        if self._only == CLASSIFIER:
+            parts = (self.classifier, self.label_layer)
+            return [variable for part in parts for variable in part.trainable_variables]
+        return super().trained
 
     def unlabelled_losses(self, drawn, training):
         """What unlabelled examples add: U(x), and H(q(y|x)) to look at."""

@@ -108,6 +108,9 @@ class M2Settings(FitSettings):
     """Labelled examples per step."""
     supervised_steps: Annotated[int, Field(ge=0)] = 200
     """Steps on the labelled points alone, before the unlabelled ones join."""
+    warm_start: Literal["bound", "classifier"] = "bound"
+    """What learns in these steps: all of M2, or q(y|x) alone. A decoder that has seen a few rows of
+    a table alone finds most others impossible."""
     posterior_scale: Literal["x", "xy"] = "xy"
     """What sigma of q(z|x,y) depends on."""
     class_prior: (

@@ -209,6 +209,7 @@ def _m2_stage(experiment, strategy, m2, inputs):
 
 def _warm_start(name, stage, labelled_batches, settings):
     """The short stage on labels alone that comes before M2's `stage`."""
+    options = {"only": "classifier"} if settings.warm_start == "classifier" else {}
     return Stage(
         name,
         stage.network,
@@ -219,6 +220,7 @@ def _warm_start(name, stage, labelled_batches, settings):
         learning_rate=settings.learning_rate,
         chance=stage.chance,
         clip_norm=settings.clip_norm,
+        compile_options=options,
     )
 
 

@@ -125,7 +125,7 @@ def compile_network(stage, place):
             **stage.compile_options,
         )
         # Variables created inside the first step would make TensorFlow trace it twice.
-        stage.network.optimizer.build(stage.network.trainable_variables)
+        stage.network.optimizer.build(stage.network.trained)
 
 
 def observers(stage, place):

@@ -13,7 +13,7 @@ def averaged_variables(model):
     if not optimizer.use_ema:
         return []
     averages = optimizer._model_variables_moving_average
-    return list(zip(model.trainable_variables, averages, strict=True))
+    return list(zip(model.trained, averages, strict=True))
 
 
 class AveragedWeights(keras.callbacks.Callback):
