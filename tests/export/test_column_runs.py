@@ -1,5 +1,6 @@
 """Runs whose likelihood is that of columns: measured, exported and converted as all others."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -20,13 +21,14 @@ SMALL = (
     "likelihood=columns",
     "data.num_test=40",
     "m1.epochs=4",
-    "m2.epochs=4",
+    "m2.epochs=12",
     "m1.hidden_units=[8]",
     "m2.hidden_units=[8]",
     "m1.latent_dim=3",
     "m2.latent_dim=2",
     "m2.supervised_steps=10",
     "m2.active_threshold=0.001",
+    "m2.class_prior=learned",
 )
 
 
@@ -55,6 +57,16 @@ def test_a_run_knows_its_columns(run):
     assert of_x.likelihood == "columns"
 
 
+def test_a_learned_prior_is_kept_with_the_run(run):
+    if run.model.has_classes:
+        m2 = getattr(run.model, "m2", run.model)
+        shares = m2.learned_prior.shares.numpy()
+        np.testing.assert_allclose(shares.sum(), 1.0, rtol=1e-5)
+        assert np.abs(shares - 0.5).max() > 1e-4
+        expected = np.log(0.5 * shares + 0.25)
+        np.testing.assert_allclose(m2.log_prior_y(np.arange(2)), expected, rtol=1e-5)
+
+
 def test_its_log_likelihood_can_be_estimated(run):
     experiment = experiment_of(run)
     found = estimate_likelihood(experiment, run.model, "test", 20, 5)
@@ -81,8 +93,10 @@ def test_its_export_agrees_in_the_cpp_loader(run, tmp_path):
 
 def test_its_device_file_agrees(run, tmp_path):
     function = conversion.device_functions(run)["decode"]
-    (tmp_path / "f.tflite").write_bytes(conversion.convert(function, "f32"))
-    about = {"function": "decode", "batch": None}
+    content = conversion.convert(function, "f32")
+    (tmp_path / "f.tflite").write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    about = {"function": "decode", "batch": None, "sha256": digest}
     (tmp_path / "metadata.json").write_text(json.dumps({"files": {"f.tflite": about}}))
     given = {"z": np.ones((1, 3 if run.settings.model == "m1" else 2), np.float32)}
     given |= {} if run.settings.model == "m1" else {"y": np.array([1], np.int32)}

@@ -275,6 +275,7 @@ for name in ("default", "mirrored"):
 
 def test_two_devices_give_the_losses_of_one(tmp_path):
     overrides = [*SMALL, "model=m1m2", "data.max_shift=1", "data.num_validation=600"]
+    overrides += ["m2.class_prior=learned", "m2.clip_norm=1", "m2.warm_start=classifier"]
     arguments = [sys.executable, "-c", MIRRORED, json.dumps(overrides)]
     subprocess.run(arguments, cwd=tmp_path, check=True, capture_output=True)
     one, two = (TrainedRun(tmp_path / name) for name in ("default", "mirrored"))
@@ -284,6 +285,9 @@ def test_two_devices_give_the_losses_of_one(tmp_path):
             assert a.keys() == b.keys()
             for name in a:
                 np.testing.assert_allclose(a[name], b[name], rtol=2e-3, err_msg=f"{stage} {name}")
+    priors = [run.model.m2.learned_prior.probabilities.numpy() for run in (one, two)]
+    np.testing.assert_allclose(*priors, rtol=1e-3)
+    assert np.ptp(priors[0]) > 1e-4
 
 
 def test_a_batch_that_the_devices_cannot_share_is_refused():

@@ -77,7 +77,7 @@ class Experiment:
 
     @property
     def class_prior(self):
-        """p(y), K probabilities, or None for a uniform one."""
+        """p(y): K probabilities, None for a uniform one, or "learned"."""
         prior = self.settings.m2.class_prior
         if prior != "labelled":
             return prior

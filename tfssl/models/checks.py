@@ -3,6 +3,7 @@
 import math
 
 from tfssl.errors import expect
+from tfssl.models.priors import LEARNED
 
 
 def check_classes(num_classes, class_prior):
@@ -14,12 +15,15 @@ def check_classes(num_classes, class_prior):
     )
     expect(
         class_prior is None
+        or (isinstance(class_prior, str) and class_prior == LEARNED)
         or (
-            len(class_prior) == num_classes
+            not isinstance(class_prior, str)
+            and len(class_prior) == num_classes
             and min(class_prior) > 0
             and math.isclose(sum(class_prior), 1.0, rel_tol=1e-5)
         ),
-        f"`class_prior` must be {num_classes} positive probabilities that sum to 1",
+        f"`class_prior` must be {num_classes} positive probabilities that sum to 1, or "
+        f'"{LEARNED}", or None',
         class_prior=class_prior,
     )
 

@@ -21,6 +21,7 @@ from tfssl.models.enumeration import make_enumeration
 from tfssl.models.likelihoods import make_likelihood
 from tfssl.models.networks import MLP, child_seeds
 from tfssl.models.posteriors import make_posterior
+from tfssl.models.priors import LEARNED, LearnedPrior
 
 tfd = tfp.distributions
 
@@ -46,7 +47,7 @@ class M2(GenerativeModel):
       total_count: n of the binomial likelihood.
       posterior_scale: what sigma of q(z|x,y) depends on: "xy" as in the authors' code, or "x" as in
         the paper.
-      class_prior: p(y), K probabilities; uniform if not given.
+      class_prior: p(y), K probabilities; uniform if not given; "learned" for a `LearnedPrior`.
       classification_weight: alpha / N.
       top_classes: k, short for `enumeration=LikeliestClasses(k)`.
       seed: seed of the initial weights and of the noise.
@@ -90,7 +91,8 @@ class M2(GenerativeModel):
         self.total_count = total_count
         self.binary_columns = tuple(int(c) for c in binary_columns)
         self.posterior_scale = posterior_scale
-        self.class_prior = None if class_prior is None else [float(p) for p in class_prior]
+        named = class_prior is None or isinstance(class_prior, str)
+        self.class_prior = class_prior if named else [float(p) for p in class_prior]
         self.classification_weight = classification_weight
         self.enumeration = make_enumeration(enumeration, top_classes, num_classes)
         self.labelled_share = labelled_share
@@ -109,13 +111,17 @@ class M2(GenerativeModel):
         self.output_layer = make_likelihood(
             likelihood, input_dim, hidden[0], total_count, seeds[6], self.binary_columns
         )
+        self.learned_prior = LearnedPrior(num_classes) if self.class_prior == LEARNED else None
         self._track_losses()
         self.built = True
 
     @property
     def prior_y(self):
         """p(y) over one-hot y."""
-        probabilities = self.class_prior or [1.0 / self.num_classes] * self.num_classes
+        if self.learned_prior is not None:
+            probabilities = self.learned_prior.probabilities
+        else:
+            probabilities = self.class_prior or [1.0 / self.num_classes] * self.num_classes
         return tfd.OneHotCategorical(probs=probabilities, dtype=tf.float32)
 
     def classify(self, x):
@@ -260,10 +266,17 @@ class M2(GenerativeModel):
         x, epsilon = drawn
         enumeration = self.enumeration if training else self.enumeration.full
         logits = self.label_logits(x)
-        return {
+        losses = {
             "unlabelled_loss": mean(enumeration.unlabelled_loss(self, x, epsilon, logits)),
             "label_entropy": mean(objectives.label_entropy(logits)),
         }
+        if self.learned_prior is not None and training:
+            losses["class_shares"] = tf.reduce_mean(tf.nn.softmax(logits), axis=0)  # [K]
+        return losses
+
+    def after_step(self, losses):
+        if self.learned_prior is not None and "class_shares" in losses:
+            self.learned_prior.follow(losses["class_shares"])
 
     def label_logits(self, x):
         """Unnormalised log q(y|x): x [..., D] -> [..., K]."""

@@ -141,6 +141,9 @@ class StackedM1M2(GenerativeModel):
         on_features = {name: _with_inputs(self.features, part) for name, part in batch.items()}
         return self.m2.batch_losses(on_features, seed, training)
 
+    def after_step(self, losses):
+        self.m2.after_step(losses)
+
     def classify(self, x):
         """q(y|x) = q(y|E[z1|x]): x [..., D] -> a distribution over one-hot y."""
         return self.m2.classify(self.m2.expected(self.features(x)))

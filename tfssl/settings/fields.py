@@ -114,11 +114,15 @@ class M2Settings(FitSettings):
     posterior_scale: Literal["x", "xy"] = "xy"
     """What sigma of q(z|x,y) depends on."""
     class_prior: (
-        tuple[Annotated[float, Field(gt=0, strict=False)], ...] | Literal["labelled"] | None
+        tuple[Annotated[float, Field(gt=0, strict=False)], ...]
+        | Literal["labelled", "learned"]
+        | None
     ) = None
-    """p(y); uniform if not given. "labelled": the shares (n_k + 1) / (n + K) among the labels. With
-    a number for data.num_labelled the labels are as many of every class, so these shares are equal,
-    whatever the data: give the probabilities themselves where they are known."""
+    """p(y); uniform if not given. "learned": it starts there and follows the shares that the model
+    gives the classes among the unlabelled points, half of the way. "labelled": the shares
+    (n_k + 1) / (n + K) among the labels. With a number for data.num_labelled the labels are as many
+    of every class, so these shares are equal, whatever the data: "learned" does not need them, and
+    the probabilities themselves are better given where they are known."""
     classification_weight: Annotated[float, Field(ge=0, strict=False)] = 0.1
     """alpha / N."""
     labelled_share: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
