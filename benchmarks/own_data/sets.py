@@ -94,7 +94,7 @@ def load(name):
         return _shipped(name)
     if name in GENERATED:
         return Data(*GENERATED[name](np.random.default_rng(7)))
-    with np.load(path_of(name)) as arrays:
+    with np.load(path_of(name), allow_pickle=False) as arrays:
         if name in LARGE:
             rows = np.random.default_rng(0).permutation(len(arrays["y_train"]))[:SMALL]
             x = arrays["x_train"][rows]
