@@ -71,7 +71,7 @@ def test_inspect_shows_what_it_sees_and_would_do(place, call):
 
 def test_train_prints_and_saves_what_it_chose(table_run):
     run, output = table_run
-    assert 'm2.class_prior = "labelled"   (labels by class: 25 of each)' in output
+    assert 'm2.class_prior = "learned"   (from the shares that the model finds)' in output
     assert "m2.epochs" not in output  # it was set
     settings = json.loads((run / "settings.json").read_text())
     assert settings["likelihood"] == "columns"

@@ -67,16 +67,27 @@ def test_larger_sets_get_fewer_epochs_in_larger_batches():
     assert (small["m1"]["batch_size"], large["m1"]["batch_size"]) == (50, 250)
 
 
+@pytest.mark.parametrize("binary", [True, False])
+def test_the_class_of_a_table_is_anchored_by_its_labels(binary):
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    m2 = parse_settings(nested(recommend(make_source(x > 0 if binary else x, LABELS)))).m2
+    assert (m2.labelled_share, m2.classification_weight) == (0.5, 1.0)
+    assert (m2.warm_start, m2.clip_norm) == ("classifier", 50.0)
+
+
 def test_many_classes_are_not_all_enumerated():
     x = np.random.default_rng(0).normal(size=(40, 3))
     assert "top_classes" not in nested(recommend(make_source(x, LABELS)))["m2"]
-    source = make_source(x, np.arange(40) % 12, num_classes=12)
-    assert nested(recommend(source))["m2"]["top_classes"] == 2
+    for num_classes, top in ((24, None), (25, 2)):
+        source = make_source(x, np.arange(40) % num_classes, num_classes=num_classes)
+        assert nested(recommend(source))["m2"].get("top_classes") == top
 
 
-def test_the_prior_follows_unbalanced_labels():
+def test_the_prior_of_a_table_is_that_of_its_unlabelled_points_or_its_labels():
     x = np.random.default_rng(0).normal(size=(20, 3))
-    source = make_source(x, 7 * [0] + [1] + 12 * [-1])
+    some = parse_settings(nested(recommend(make_source(x, 7 * [0] + [1] + 12 * [-1]))))
+    assert some.m2.class_prior == "learned"
+    source = make_source(x[:8], 7 * [0] + [1])
     settings = parse_settings(nested(recommend(source)))
     assert settings.m2.class_prior == "labelled"
     experiment = Experiment.prepare(settings, source)

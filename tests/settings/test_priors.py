@@ -29,8 +29,8 @@ def test_labelled_means_the_same_everywhere(rng):
     np.testing.assert_allclose(labelled_prior(y[y >= 0], 2), SHARES)
     prepared = experiment(x, y, 'data.num_labelled="all"')
     np.testing.assert_allclose(prepared.class_prior, SHARES)
-    estimator = SemiSupervisedClassifier("m2", epochs=1, supervised_steps=1, random_state=0)
-    estimator.fit(x, y)
+    short = {"epochs": 1, "supervised_steps": 1, "class_prior": "labelled"}
+    estimator = SemiSupervisedClassifier("m2", **short, random_state=0).fit(x, y)
     np.testing.assert_allclose(estimator.model_.class_prior, SHARES)
     names = np.where(y == 1, 7, np.where(y == 0, 3, -1))  # of classes that are not 0 and 1
     svm = TransductiveSVM("linear").fit(x, names)

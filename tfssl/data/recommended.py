@@ -19,6 +19,8 @@ COMPONENTS = 200
 ENOUGH_TO_TEST, ENOUGH_TO_VALIDATE = 20, 50
 # Steps of a training that has settled, and the fewest and most epochs.
 M1_STEPS, M2_STEPS, EPOCHS = 10_000, 20_000, (10, 200)
+# From so many classes on, enumerating them all takes too long.
+MANY_CLASSES = 25
 # Rows that are looked at to tell binary features from others, or features that hardly vary.
 SAMPLE = 10_000
 
@@ -46,7 +48,7 @@ def recommend(source):
         "binary features": _binary_features,
         "features": _features,
     }[kind](source)
-    if source.num_classes >= 10:
+    if source.num_classes >= MANY_CLASSES:
         why = f"{source.num_classes} classes: enumerating the likeliest ones is faster"
         entries += [("m2.top_classes", 2, why), ("m2.full_enumeration", 0.1, why)]
     return entries
@@ -142,8 +144,11 @@ def _data_settings(source, kind):
         ("data.num_labelled", "all", f"every one of {total} labels"),
         ("data.num_test", num_test, "the data has test points" if own_test else rare),
         ("data.num_validation", num_validation, rare),
-        ("m2.class_prior", "labelled", f"labels by class: {_shares(counts)}"),
     ]
+    if total < len(source.label) and not source.image_shape:
+        entries.append(("m2.class_prior", "learned", "from the shares that the model finds"))
+    else:
+        entries.append(("m2.class_prior", "labelled", f"labels by class: {_shares(counts)}"))
     if kind.endswith("images") and source.schema is not None:
         size = [source.schema["height"], source.schema["width"]]
         entries += [
@@ -227,6 +232,9 @@ def _small_m2(source):
         ("m2.latent_dim", max(2, min(10, dim // 2)), f"{dim} features"),
         ("m2.hidden_units", [100], "a table"),
         ("m2.classification_weight", 1.0, "a table: labels weigh like features"),
+        ("m2.labelled_share", 0.5, "few labels: their bound weighs as much as all the others'"),
+        ("m2.warm_start", "classifier", "a decoder cannot learn from a few rows alone"),
+        ("m2.clip_norm", 50.0, "rare values make large gradients"),
         *_steps(source, "m2", M2_STEPS, 3e-3, (100, 50)),
     ]
 
